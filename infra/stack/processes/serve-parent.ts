@@ -17,7 +17,8 @@ export interface ChildTools {
 
 /**
  * The child's side of `createChild`: it waits for the options of its parent, runs until the parent
- * stops it, and exits immediately if the parent ends.
+ * stops it, and exits immediately if the parent ends. SIGTERM completes what it has begun, too; then
+ * the parent starts it again.
  */
 export function serveParent<O>(
   name: string,
@@ -43,9 +44,16 @@ export function serveParent<O>(
       answer({ type: 'failed', code, detail })
     }
   }
+  let isEnding = false
+  const end = (): void => {
+    if (isEnding) return
+    isEnding = true
+    void stop().then(() => process.exit(0))
+  }
+  process.on('SIGTERM', end)
   process.on('disconnect', () => process.exit(1))
   process.on('message', (request: ChildRequest<O>) => {
     if (request.type === 'start') void start(request)
-    else void stop().then(() => process.exit(0))
+    else end()
   })
 }

@@ -53,7 +53,7 @@ export async function conform(
   t: Test,
   serve: (
     handle: Handle,
-    more?: { requestsPerSecondMax?: number; allow?: string[] },
+    more?: { requestsPerSecondMax?: number; allow?: string[]; stopMsMax?: number },
   ) => Promise<Served>,
 ): Promise<void> {
   const { listener, tls } = await serve(echo)

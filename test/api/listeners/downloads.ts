@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Handle } from '../../../api/request.js'
 import { createRaw } from './raw.js'
@@ -16,17 +17,23 @@ const closed = (stream: Readable) =>
   })
 
 /** What both listeners promise of a body that comes in pieces. */
-export function giveDownloads(t: Test, serve: (handle: Handle) => Promise<Served>): void {
+export function giveDownloads(
+  t: Test,
+  serve: (handle: Handle, more?: { stopMsMax?: number }) => Promise<Served>,
+): void {
   /** Serves a stream for each request, and returns those that were made. */
-  const serveStreams = async (make: () => Iterable<string> | AsyncIterable<string>) => {
+  const serveStreams = async (
+    make: () => Iterable<string> | AsyncIterable<string>,
+    more: { stopMsMax?: number } = {},
+  ) => {
     const streams: Readable[] = []
     const { listener, tls } = await serve(async ({ id }) => {
       const stream = Readable.from(make())
       stream.on('error', () => undefined)
       streams.push(stream)
       return { status: 200, headers: [['Content-Type', 'text/plain']], body: '', stream, id }
-    })
-    return { streams, open: () => createRaw({ port: listener.port, tls }) }
+    }, more)
+    return { streams, listener, open: () => createRaw({ port: listener.port, tls }) }
   }
   const everything = (text: string) =>
     /^HTTP\/1\.1 200/.test(text) && /transfer-encoding: chunked/i.test(text)
@@ -83,5 +90,46 @@ export function giveDownloads(t: Test, serve: (handle: Handle) => Promise<Served
     client.destroy()
     const [stream] = streams as [Readable]
     await closed(stream)
+  })
+
+  t.test('a stop waits for a download, and takes no other', async (t) => {
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const { listener, open } = await serveStreams(async function* () {
+      yield 'one\n'
+      await released
+      yield 'last\n'
+    })
+    const client = await open()
+    client.send(get)
+    await client.textWith('one')
+    const closed = listener.close()
+    const refused = async () => (await open().catch(() => undefined)) === undefined
+    while (!(await refused())) await new Promise(setImmediate)
+    release()
+    t.ok(everything(await client.textWith('last\n\r\n0\r\n\r\n')))
+    await closed
+    await client.closed()
+    client.destroy()
+  })
+
+  t.test('a stop cuts a download that goes on too long, and its stream ends', async (t) => {
+    const more = async function* () {
+      for (;;) {
+        yield 'more\n'
+        await sleep(10)
+      }
+    }
+    const { streams, listener, open } = await serveStreams(more, { stopMsMax: 300 })
+    const client = await open()
+    client.send(get)
+    await client.textWith('more')
+    await listener.close()
+    await client.closed()
+    t.notMatch(await client.textWith(''), '\r\n0\r\n\r\n')
+    await closed(streams[0] as Readable)
+    client.destroy()
   })
 }

@@ -21,7 +21,12 @@ const client = {
 
 const listen = async (
   handle: Handle,
-  more: { requestsPerSecondMax?: number; allow?: string[]; certificates?: 'optional' } = {},
+  more: {
+    requestsPerSecondMax?: number
+    allow?: string[]
+    certificates?: 'optional'
+    stopMsMax?: number
+  } = {},
 ) => {
   const { certFile, keyFile, caFile } = ours
   const listener = await createHttpsListener({
@@ -32,7 +37,7 @@ const listen = async (
       clients: [],
       allow: more.allow ?? [],
     },
-    limits,
+    limits: { ...limits, stopMsMax: more.stopMsMax ?? limits.stopMsMax },
     ...(more.certificates && { certificates: more.certificates }),
     requestsPerSecondMax: more.requestsPerSecondMax ?? 100_000,
     handle,

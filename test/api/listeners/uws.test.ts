@@ -21,11 +21,11 @@ const tls = { certFile, keyFile }
 const listen = async (
   handle: Handle,
   settings: object,
-  more: { requestsPerSecondMax?: number } = {},
+  more: { requestsPerSecondMax?: number; stopMsMax?: number } = {},
 ) => {
   const listener = await createUwsListener({
     settings: { host: '127.0.0.1', port: 0, allow: [], ...settings },
-    limits,
+    limits: { ...limits, stopMsMax: more.stopMsMax ?? limits.stopMsMax },
     requestsPerSecondMax: more.requestsPerSecondMax ?? 100_000,
     handle,
     requestId: createRequestIds('test'),

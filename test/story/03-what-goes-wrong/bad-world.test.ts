@@ -69,6 +69,19 @@ for (const [part, kill] of [
   })
 }
 
+t.test(
+  'a worker that is asked to end completes its steps, and the next one the file',
+  async (t) => {
+    const { arrival } = await submission('ASKED')
+    await inTheMiddle(arrival)
+    process.kill(story.stack.worker.pid() ?? 0, 'SIGTERM')
+    t.match(await follow(story.submission, arrival), published)
+    t.ok(await isWhole('ASKED'), 'every row is there once')
+    await until(() => /the worker ended/.test(story.logs()))
+    t.match(story.logs(), /the worker ended \(exit code 0\); restarting it/)
+  },
+)
+
 t.test('a file in the inbox ends well although all die at once', async (t) => {
   const name = 'DEMO_06032024_Electric.csv'
   await story.send(name, textOf('ALL'))

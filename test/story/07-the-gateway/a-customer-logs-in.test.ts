@@ -194,3 +194,20 @@ t.test('3. a gateway that dies in the middle of a bind sends nothing twice', asy
   const outcome = await callMutual(gateway, `bind/${hub.macAddress}`, { method: 'GET' })
   t.match(JSON.parse(outcome.text), { state: 'success', actionCode: 1 })
 })
+
+t.test('4. a gateway that is asked to end answers what it has begun', async (t) => {
+  const { stack } = gateway.story
+  const begun = async () =>
+    ((await (await fetch(`${gateway.ami.url}/actions`)).json()) as { actions: string[] }).actions
+  await post(`${gateway.ami.url}/faults`, { kind: 'late', ms: 1_500 })
+  const unbind = { body: JSON.stringify({ ...hub, actionCode: 0 }) }
+  const pending = callMutual(gateway, 'bind', unbind).catch(() => ({ status: 0, text: 'cut off' }))
+  await until(async () => (await begun()).length === 2)
+  const before = stack.gateway?.pid() ?? 0
+  process.kill(before, 'SIGTERM')
+  t.match(await pending, { status: 200, text: /success/ })
+  await until(() => stack.gateway?.pid() !== undefined && stack.gateway.pid() !== before)
+  const good = await gateway.token('7000000004')
+  await until(async () => (await gateway.ask('login', good).catch(() => undefined))?.status === 200)
+  t.match(gateway.story.logs(), /the gateway ended \(exit code 0\); restarting it/)
+})
