@@ -101,7 +101,7 @@ export async function announceKnown(
   })
 }
 
-/** Days with reads under some accounts at meters of clients without an account number; a day more at both ends. */
+/** Meters of clients without an account number, and the days on which some accounts may have reads there. */
 const underUnknown = (where: Sql) => sql`SELECT meter_id,
     toDate(min(first_read)) - 1 AS first_day, toDate('2106-02-07') AS last_day
   FROM account_meter
