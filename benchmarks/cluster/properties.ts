@@ -189,13 +189,13 @@ async function leftOf(
   })
 }
 
-/** A run's row says how many bills it has; the bills are there before it is published. */
+/** A run's row says how many bills it has, at least one; they are there before it is published. */
 async function missingBills(store: Store): Promise<readonly Violation[]> {
   const each = replicas.map(
     (replica) => sql`SELECT ${literal(replica)} AS replica, r.run AS run
       FROM ${id(replica, 'bill_run')} AS r
       LEFT JOIN (SELECT run, count() AS n FROM ${id(replica, 'bill_row')} GROUP BY run) AS b ON b.run = r.run
-      WHERE b.n < arraySum(mapValues(r.bills))`,
+      WHERE b.n < greatest(1, arraySum(mapValues(r.bills)))`,
   )
   const found = await store.rows<{ replica: string; run: string }>({
     sql: sql`${join(each, sql` UNION ALL `)}`,

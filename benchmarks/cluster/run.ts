@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import { createCatchUp } from '../../pipeline/store/replicas.js'
 import { createLineOn } from '../../test/pipeline/by-hand.js'
 import { profile } from '../../test/pipeline/customers/registering.js'
@@ -19,6 +20,8 @@ export interface ClusterOptions {
   /** Schedules that were played before: they count and are not played again. */
   readonly played?: readonly Played[]
   readonly onPlayed?: (played: Played) => void
+  /** Plants a defect between the product and its store, to show that it is seen. */
+  readonly spoil?: (store: Store) => Store
 }
 
 /** What became of a schedule. */
@@ -50,7 +53,7 @@ const schedulesAStoreMax = 100
  * seed and its number alone. After a violation the next schedule has a new store.
  */
 export async function runSchedules(options: ClusterOptions): Promise<ClusterResult> {
-  const { seed, from, to, say, played: before = [], onPlayed } = options
+  const { seed, from, to, say, played: before = [], onPlayed, spoil } = options
   const known = new Map(before.map((one) => [one.seed === seed ? one.schedule : -1, one]))
   const all: Played[] = []
   let world: Replicas | undefined
@@ -63,7 +66,7 @@ export async function runSchedules(options: ClusterOptions): Promise<ClusterResu
         continue
       }
       world ??= await createWorld()
-      const played = await playOn(world, { seed, schedule })
+      const played = await playOn(world, { seed, schedule, spoil })
       all.push(played)
       onPlayed?.(played)
       used++
@@ -133,9 +136,15 @@ function changesWhatIsSeen(text: string): boolean {
   return /ATTACH PARTITION/.test(text) || !/staging_|TEMPORARY|^SYSTEM/.test(text)
 }
 
+interface Drawn {
+  readonly seed: number
+  readonly schedule: number
+  readonly spoil: ClusterOptions['spoil']
+}
+
 async function playOn(
   world: Replicas,
-  { seed, schedule }: { readonly seed: number; readonly schedule: number },
+  { seed, schedule, spoil = (store) => store }: Drawn,
 ): Promise<Played> {
   const start = performance.now()
   const drawn = seed * 1_000_003 + schedule
@@ -164,14 +173,9 @@ async function playOn(
     const termination = { ...profile.termination, graceDays: 0 }
     // However few reads a meter has, it has a bill.
     const billing = { ...profile.billing, presentShareMin: 0 }
-    const line = createLineOn(client.store, folder, { termination, billing })
-    const stage = {
-      line,
-      watch,
-      catchUp: createCatchUp(client.store, behindTables),
-      prefix,
-      seed: drawn,
-    }
+    const store = spoil(client.store)
+    const line = createLineOn(store, folder, { termination, billing })
+    const stage = { line, watch, catchUp: createCatchUp(store, behindTables), prefix, seed: drawn }
     violations.push(...(await play(stage)))
     await weather.clear()
     isClear = true
