@@ -69,8 +69,9 @@ export interface Recorded {
 }
 
 /**
- * Stores the result of a verification in one insert. Damage keeps the time when it was first found;
- * one of the same kinds that is not found again is resolved.
+ * Stores the result of a verification in one insert. Damage keeps the time when it was first found,
+ * unless it concerns more rows now: whoever dismissed it has not seen that. One of the same kinds that
+ * is not found again is resolved.
  */
 export async function recordDamage(store: Store, found: Recorded, now: Date): Promise<void> {
   const { covered, kinds, rows, damage } = found
@@ -84,7 +85,9 @@ export async function recordDamage(store: Store, found: Recorded, now: Date): Pr
   await insertLatest(store, 'verification', [
     { ...codec.toRow({ kind: 'rows', subject: covered, ...run }), kind: 'run' },
     ...damage.map((one) => {
-      return codec.toRow({ ...one, since: before.get(nameOf(one))?.since ?? now, ...at })
+      const known = before.get(nameOf(one))
+      const since = known === undefined || one.rows > known.rows ? now : known.since
+      return codec.toRow({ ...one, since, ...at })
     }),
     ...resolved.map((one) => codec.toRow({ ...one, ...at, open: false })),
   ])

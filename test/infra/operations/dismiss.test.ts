@@ -1,17 +1,35 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { dismissProblems, readOpenSystems } from '../../../infra/operations/dismiss.js'
+import { readProblemsOf } from '../../../infra/operations/problems.js'
+import { createSystems, type SystemName } from '../../../pipeline/ledger/systems.js'
+import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import { recordFailure } from '../../../pipeline/sources/state.js'
+import { damageKinds, recordDamage } from '../../../pipeline/verify/damage.js'
+import { Fault } from '../../../schemas/fault.js'
 import { createBrowser } from '../../rig/chromium.js'
 import { openPage, panelText, shows } from '../../story/rig/browser-page.js'
-import { header, openStory, until } from '../../story/rig/stack.js'
+import { header, openStory, storyProfile, until } from '../../story/rig/stack.js'
 import { tieline } from '../command-line.js'
 
 const away = { kind: 'folder', name: 'away', path: 'away', pollSeconds: 3_600 }
+const nowhere = 'http://127.0.0.1:1'
 const inbox = { kind: 'folder', name: 'inbox', path: 'inbox', pollSeconds: 1, settlePolls: 2 }
-const story = await openStory(t, {
-  profile: { sources: [inbox, away], files: { ignore: ['*.tmp.xlsx', 'DEMO_*'] } },
-})
+const settings = {
+  profile: {
+    sources: [inbox, away],
+    files: { ignore: ['*.tmp.xlsx', 'DEMO_*'] },
+    cis: { kind: 'rest', url: nowhere },
+    ami: { kind: 'rest', url: nowhere },
+    identity: { kind: 'oidc', claim: 'sub', issuers: [{ issuer: nowhere, audience: 'tieline' }] },
+    ingestion: 'backfill',
+    backfill: { url: nowhere },
+  },
+}
+const profile = storyProfile(settings)
+const story = await openStory(t, settings)
 const address = story.stack.worker.detail().operations ?? ''
 const browser = await createBrowser(t)
 const { page, errors } = await openPage(browser, `${address}/`)
@@ -107,3 +125,81 @@ t.test(
     t.equal(story.logs().match(/files ignored by files\.ignore: 2/g)?.length, 1)
   },
 )
+
+t.test('every kind of problem is dismissed, and shown again if it occurs again', async (t) => {
+  const { store, stack } = story
+  const queues = createQueues({ redisUrl: stack.redisUrl, prefix: profile.database })
+  t.teardown(queues.close)
+  const listed = async () => {
+    const { waiting, quarantined, missing } = await readProblemsOf({ store, queues })
+    const systems = await readOpenSystems(store, profile)
+    const files = [...waiting, ...quarantined].map(({ key, file }) => [key, file])
+    const damage = missing.map(({ key, subject }) => [key, subject])
+    const away = systems.map(({ system }) => [`system:${system}`, system])
+    return new Map([...files, ...damage, ...away] as [string, string][])
+  }
+  const report = async (names: readonly SystemName[], fault: Fault | undefined) => {
+    const systems = createSystems({ store, own: [], onFailure: (one) => t.fail(one.message) })
+    for (const one of names) systems.report(one, fault)
+    await systems.close()
+  }
+  const systems: readonly SystemName[] = ['cis', 'ami', 'mdm', `identity ${nowhere}`]
+  const damaged = (rows: number) =>
+    recordDamage(
+      store,
+      {
+        covered: 'files',
+        kinds: ['chunk', 'archive'],
+        rows,
+        damage: damageKinds.map((kind) => {
+          return {
+            kind,
+            subject: `the ${kind}`,
+            arrival: 1,
+            rows,
+            quantity: '1',
+            detail: `a ${kind}`,
+          }
+        }),
+      },
+      new Date(),
+    )
+  await report(systems, new Fault('CIS_UNREACHABLE', 'no route'))
+  await damaged(1)
+  const cut = 'DEMO_08032024_Gas.csv'
+  await story.send(cut, `${header}\n1,2,M-9,3/4/2024 0:00,1\n1,2,M-9`)
+  await until(async () => [...(await listed()).values()].includes(cut))
+  const open = await listed()
+  t.match(
+    [...open.keys()].map((key) => key.replace(/[: ].*/, '')),
+    {
+      length: 1 + 1 + damageKinds.length + systems.length,
+    },
+  )
+  for (const [key, name] of open) {
+    const because = `known: ${key}`
+    const at = { store, queues, profile }
+    t.equal(await dismissProblems(at, { who: 'ann', via: 'page' }, { name, because }), 1, key)
+    t.notOk((await listed()).has(key), key)
+    t.match(
+      await store.rows({
+        sql: 'SELECT who, subject FROM audit_log WHERE detail = {because:String}',
+        parameters: { because },
+      }),
+      [{ who: 'ann', subject: new RegExp(`^${key.replace(/[.*+?]/g, '.')}`) }],
+    )
+    await t.rejects(dismissProblems(at, { who: 'ann', via: 'page' }, { name, because }), {
+      code: 'CONFIG',
+    })
+  }
+  await damaged(1)
+  t.same([...(await listed()).keys()], [], 'found again as it was')
+  t.notMatch(await status(), /CIS_UNREACHABLE|missing or damaged|DEMO_08032024/)
+  await damaged(2)
+  await report(systems, undefined)
+  await sleep(1_000)
+  await report(systems, new Fault('CIS_UNREACHABLE', 'no route'))
+  const again = [...(await listed()).keys()].sort()
+  const expected = [...open.keys()].filter((key) => /^(damage|system):/.test(key)).sort()
+  t.same(again, expected, 'a system that fails again, and damage of more rows')
+})
