@@ -13,11 +13,17 @@ export type Encoding = 'utf-8' | 'windows-1252' | 'utf-16le' | 'utf-16be'
 /** Turns the bytes of a file into text, its end without an argument. Throws `ENCODING` with the line. */
 export function createDecoder(encoding: Encoding, lineOf: () => number) {
   const decoder = new TextDecoder(encoding, { fatal: true })
+  let head = ''
+  /** Every byte is a character of windows-1252, also those of the mark of UTF-8. */
+  const isMarked = (text: string) => {
+    if (encoding === 'windows-1252' && head.length < 3) head += text.slice(0, 3 - head.length)
+    return head === '\u00EF\u00BB\u00BF'
+  }
   return (bytes?: Buffer): string => {
     const detail = `the bytes from line ${lineOf()} on are not ${encoding}; export the file in that encoding`
     try {
       const text = bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
-      if (!text.includes('\0')) return text
+      if (!text.includes('\0') && !isMarked(text)) return text
     } catch (error) {
       throw new Fault('ENCODING', detail, { cause: error })
     }

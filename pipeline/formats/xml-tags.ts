@@ -15,6 +15,8 @@ export interface XmlTag {
 }
 
 const depthMax = 64
+/** The parser bounds each attribute, not how many a tag has. */
+const tagCharactersMax = 65_536
 
 /** Takes an XML file piece by piece. */
 export interface TagReader {
@@ -35,7 +37,7 @@ export interface TagReader {
 export function createTagReader(charactersMax: number): TagReader {
   const parser = sax.parser(true)
   let tags: XmlTag[] = []
-  let [depth, startLine, text] = [0, 1, '']
+  let [depth, startLine, startsAt, text] = [0, 1, 0, '']
   let [hasRoot, isEnded, isCut] = [false, false, false]
   const line = () => parser.line + 1
   const refuse = (what: string) => {
@@ -61,6 +63,10 @@ export function createTagReader(charactersMax: number): TagReader {
   parser.onopentagstart = () => {
     // A line end that ends the name is read already.
     startLine = parser.column === 0 ? parser.line : line()
+    startsAt = parser.position
+  }
+  parser.onattribute = () => {
+    if (parser.position - startsAt > tagCharactersMax) throw refuse('a tag of more than 64 KiB')
   }
   parser.onopentag = ({ name, attributes }) => {
     if (depth === 0 && hasRoot) throw refuse('a second element behind the root')

@@ -40,18 +40,15 @@ interface Converted {
 
 /** A file as plain rows, read in pieces of a size. Throws where its layout needs no conversion. */
 export async function convert(
-  bytes: Buffer | string,
+  bytes: Buffer | string | AsyncGenerator<Buffer>,
   setting: Setting,
   size = 65_536,
 ): Promise<Converted> {
   const profile = profileWith(setting)
   const context = { profile, zone: createZone(profile.timeZone) }
   const file = typeof bytes === 'string' ? Buffer.from(bytes) : bytes
-  const { conversion, input } = await openFile(
-    context,
-    setting.feed ?? 'Electric',
-    inPieces(file, size),
-  )
+  const pieces = Buffer.isBuffer(file) ? inPieces(file, size) : file
+  const { conversion, input } = await openFile(context, setting.feed ?? 'Electric', pieces)
   if (conversion === undefined) throw new Error('the file is in the plain layout')
   const records: SentRecord[] = []
   const own: Conversion = {

@@ -3,6 +3,13 @@ import { convert, profileWith } from './convert.js'
 
 const columns = { meter: 'Meter', time: 'Time', quantity: 'Value' }
 const format = { name: 'csv', columns }
+const hoursHeader = ['Meter', 'Day', ...Array.from({ length: 24 }, (_, at) => `H${at}`)].join()
+const hourly = {
+  format: {
+    ...{ name: 'csv', interval: 3_600 },
+    columns: { meter: 'Meter', time: 'Day', values: { from: 'H0', count: 24 } },
+  },
+}
 const rowsOf = (plain: string) => plain.split('\n').filter((row) => row !== '')
 const text = (...rows: readonly string[]) => ['Meter,Time,Value', ...rows, ''].join('\n')
 
@@ -94,6 +101,13 @@ t.test(
         [4, 'BAD_QUOTES'],
       ],
     )
+    const values = (count: number) => Array.from({ length: count }, () => '1')
+    const rows = [values(24), values(23), values(12), []].map((row) => ['M', '2026-01-01', ...row])
+    const short = await convert([hoursHeader, ...rows, ''].join('\n'), hourly)
+    t.same(
+      short.records.map(({ count, refused }) => [count, refused?.code]),
+      [[0, undefined], [24, undefined], ...Array(3).fill([1, 'TOO_FEW_COLUMNS'])],
+    )
   },
 )
 
@@ -148,4 +162,72 @@ t.test('lines keep their numbers, and a file without its last line end shows it'
   t.equal(unended.ending.cut, undefined, 'its last row may be whole')
   const cut = await convert(file.slice(0, file.lastIndexOf(',')), setting)
   t.match(cut.ending.cut, /last line is incomplete/)
+})
+
+t.test('a file that is cut anywhere loses only what is behind the cut, and shows it', async (t) => {
+  const row = `M,2026-01-01${',1.5'.repeat(24)}`
+  for (const [whole, setting] of [
+    [text('M,2026-01-01 00:00,1.25', 'M,2026-01-01 01:00,2.5'), { format }],
+    [[hoursHeader, row, row.replace('01,', '02,'), ''].join('\n'), hourly],
+  ] as const) {
+    const { plain } = await convert(whole, setting)
+    for (let at = whole.indexOf('\n') + 1; at < whole.length; at++) {
+      const found = await convert(whole.slice(0, at), setting)
+      const { cut, isUnended } = found.ending
+      t.equal(Boolean(cut) || isUnended, whole[at - 1] !== '\n', `${at} characters`)
+      const before = found.plain.slice(0, found.plain.lastIndexOf('\n') + 1)
+      if (cut === undefined) t.ok(plain.startsWith(before), `${at} characters`)
+    }
+  }
+})
+
+t.test('another encoding than that of the profile is refused', async (t) => {
+  const german = 'Zähler,Time,Value\nM,2026-01-02 00:00,1\n'
+  const utf16 = Buffer.from(german, 'utf16le')
+  const files: Readonly<Record<string, Buffer>> = {
+    'utf-8': Buffer.from(german),
+    'windows-1252': Buffer.from(german, 'latin1'),
+    'utf-16le': utf16,
+    'utf-16be': Buffer.from(utf16).swap16(),
+  }
+  for (const [sent, file] of Object.entries(files)) {
+    for (const encoding of Object.keys(files)) {
+      const own = { format: { ...format, encoding, columns: { ...columns, meter: 'Zähler' } } }
+      if (sent === encoding) t.equal((await convert(file, own)).records[1]?.count, 1)
+      else
+        await t.rejects(
+          convert(file, own),
+          { message: /^(ENCODING|HEADER)/ },
+          `${sent} ${encoding}`,
+        )
+    }
+  }
+  const bare = { ...format, header: false, columns: { meter: 1, time: 2, quantity: 3 } }
+  for (const size of [1, 65_536]) {
+    await t.rejects(
+      convert(
+        '\uFEFFM,2026-01-02 00:00,1\n',
+        { format: { ...bare, encoding: 'windows-1252' } },
+        size,
+      ),
+      { message: /^ENCODING: the bytes from line 1 on are not windows-1252/ },
+    )
+  }
+})
+
+t.test('a century of days is read to its last hour', async (t) => {
+  const days = 36_525
+  const dateOf = (day: number) =>
+    new Date(Date.UTC(2000, 0, 1 + day)).toISOString().slice(0, 10).split('-')
+  const lines = Array.from({ length: days }, (_, at) => {
+    const [year, month, day] = dateOf(at)
+    return `M,${month}/${day}/${year}${',1'.repeat(24)}`
+  })
+  const { records, plain, ending } = await convert([hoursHeader, ...lines, ''].join('\n'), hourly)
+  t.equal(
+    records.reduce((sum, { count }) => sum + count, 0),
+    days * 24,
+  )
+  t.ok(plain.endsWith('M,M,M,2099-12-31T13:00:00Z,1,3600\n'))
+  t.equal([...ending.dates].length, days, 'each date may prove the order of day and month')
 })

@@ -129,6 +129,34 @@ t.test('a long text is passed over, not kept', async (t) => {
   t.ok(records.every(({ raw }) => raw.length < 200))
 })
 
+t.test('100 MB in one element are read in little memory, or refused', async (t) => {
+  const before = process.memoryUsage().rss
+  let most = 0
+  async function* file(start: string, middle: (piece: number) => string, end: string) {
+    yield Buffer.from(start)
+    for (let piece = 0; piece < 1_600; piece++) {
+      yield Buffer.from(middle(piece))
+      most = Math.max(most, process.memoryUsage().rss - before)
+    }
+    yield Buffer.from(end)
+  }
+  const text = 'x'.repeat(65_536)
+  const names = Array.from({ length: 6_000 }, (_, at) => at)
+  const [head = '', tail = ''] = feed(meterReading, type(wattHours), blockOf(reading('?'))).split(
+    '?',
+  )
+  const { plain } = await convert(
+    file(head, () => text, tail),
+    own,
+  )
+  t.equal(rowsOf(plain)[0]?.split(',')[4], '?')
+  const attributes = (piece: number) => names.map((name) => ` a${piece}-${name}=""`).join('')
+  await t.rejects(convert(file('<feed', attributes, '></feed>'), own), {
+    message: /^HEADER: line 1: a tag of more than 64 KiB/,
+  })
+  t.ok(most < 300_000_000, `${most} bytes more`)
+})
+
 t.test('series of one meter need different names', async (t) => {
   const text = feed(
     meterReading.replaceAll('MeterReading/1', 'MeterReading/2'),

@@ -251,3 +251,21 @@ for (const [name, layout] of Object.entries(layouts)) {
     t.ok(good > numRuns / 20, `${good} of ${numRuns} files were read`)
   })
 }
+
+t.test('nothing is read of another format behind the first', async (t) => {
+  for (const [name, layout] of Object.entries(layouts)) {
+    const own = layout.lines.join('\n')
+    const whole = await read(Buffer.from(own), layout, 65_536)
+    for (const [other, { lines }] of Object.entries(layouts)) {
+      if (other === name) continue
+      const found = await read(Buffer.from(`${own}${lines.join('\n')}`), layout, 65_536)
+      if (found instanceof Fault || whole instanceof Fault) {
+        t.equal((found as Fault).code, 'HEADER', `${name}, ${other}`)
+        continue
+      }
+      const behind = found.records.slice(whole.records.length)
+      t.ok(found.plain.startsWith(whole.plain), `${name}, ${other}`)
+      t.ok(behind.length > 0 && behind.every(({ refused, raw }) => refused || raw === ''), other)
+    }
+  }
+})
