@@ -8,9 +8,9 @@ import { noteLengths, withOutcomes } from '../ledger/verdict.js'
 import { isStagingLost } from '../steps/load.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, literal, sql } from '../store/sql.js'
-import { createReads, derivedOf, stagingOf } from '../store/staging.js'
+import { createReads, derivedOf, proveRows, stagingOf } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
-import { keepRegistered, moveOf } from '../usage/classify.js'
+import { keepRegistered, moveOf, ownTable } from '../usage/classify.js'
 import { takenByArrival } from '../usage/from-store.js'
 import { gridOf, type StagingTotals, totalShapes } from '../usage/irregular-meters.js'
 import { countChanged } from '../usage/lengths/changed.js'
@@ -47,14 +47,18 @@ async function decideStaged(
   const staged = await sharesOf(store, reads)
   const leaving = await findUnproved(context, members, { table: reads, staged })
   const { table, totals, provisional, unusable, fromStore } = await settleGroup(context, union)
-  const own = await keepRegistered(context, union, table)
+  const usable = table === reads ? staged : await sharesOf(store, table)
+  const own = await keepRegistered(context, union, { table, rows: rowsOf(usable) })
   const overlapping = await findKnown(context, union, { table: own, totals })
   for (const one of [...unusable, ...overlapping]) leaving.add(one)
   const staying = members.filter(({ arrival }) => !leaving.has(arrival))
   if (staying.length === 0) return members.map((state) => ({ ...state, groupId: 0 }))
+  const registered = own === table ? usable : await sharesOf(store, own)
   const attaches = await keepOnly(store, union, { table: own, members: staying })
-  const usable = table === reads ? staged : await sharesOf(store, table)
-  const accepted = attaches === table ? usable : await sharesOf(store, attaches)
+  const accepted = new Map(
+    staying.map((one) => [one.arrival, registered.get(one.arrival) ?? noShare]),
+  )
+  await proveRows(store, attaches, rowsOf(accepted))
   const { arrival, feed } = union
   const changed = await countChanged(store, { arrival, feed, table, ...totals })
   return members.map((state) => {
@@ -168,7 +172,7 @@ async function keepOnly(
   const others = await store.rows({
     sql: sql`SELECT 1 FROM ${id(table)} WHERE NOT ${kept} LIMIT 1`,
   })
-  if (others.length === 0) return table
+  if (others.length === 0) return ownTable(store, union, table)
   const { final } = derivedOf(union)
   await store.command(createReads(final, 'replace'))
   await store.command({
@@ -189,6 +193,9 @@ interface Share extends Counted {
 
 /** Those of a table by arrival. */
 type Shares = ReadonlyMap<number, Share>
+
+const rowsOf = (shares: Shares): number =>
+  [...shares.values()].reduce((sum, { rows }) => sum + rows, 0)
 
 const noShare: Share = { ...noneCounted, meters: 0, first: 0, lasts: [] }
 

@@ -10,7 +10,7 @@ import { splitRows } from '../files/rows.js'
 import type { LoadedFile } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { hold, sumReceipts, withRejected, withWarnings } from '../ledger/verdict.js'
-import { derivedOf, stagingOf } from '../store/staging.js'
+import { derivedOf, proveRows } from '../store/staging.js'
 import { toRejectRow } from '../usage/row-path.js'
 import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from './findings.js'
 import {
@@ -20,7 +20,7 @@ import {
   stagedRows,
   type Version,
 } from './schedules.js'
-import { keepRecords, noteRepeated } from './store.js'
+import { keepAll, keepRecords, noteRepeated } from './store.js'
 
 /** A file of a set with all that is judged of it. */
 interface Member {
@@ -142,6 +142,9 @@ async function publishing(
     await keepRecords(store, feed, { arrival, decision, without: ['repeated'] })
   }
   const kept = rows.filter((one) => !repeated.includes(one))
+  const isWhole = repeated.length === 0
+  const attaches = isWhole ? await keepAll(store, feed, state) : derivedOf(state).final
+  await proveRows(store, attaches, kept.length)
   const late = before !== undefined && before.arrival > arrival ? before.firstStart : undefined
   const superseded = kept.filter(({ row }) => late !== undefined && !isOver(feed, row, late)).length
   return {
@@ -154,7 +157,7 @@ async function publishing(
       superseded,
       accepted: kept.length - superseded,
     },
-    attaches: repeated.length > 0 ? derivedOf(state).final : stagingOf(arrival).reads,
+    attaches,
   }
 }
 

@@ -9,13 +9,14 @@ import { withCommonestReject } from '../ledger/commonest-reject.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addCounted, subtractQuantities } from '../ledger/sums.js'
 import { hold, refuseShare, rejectedIn, withOutcomes, withRejected } from '../ledger/verdict.js'
-import { countRows, derivedOf, stagingOf } from '../store/staging.js'
+import { derivedOf, proveRows } from '../store/staging.js'
 import { isAhead } from '../usage/overlap.js'
 import { refuseRepair } from '../verify/repaired.js'
 import { reconcileSet } from './reconcile-set.js'
 import {
   classifyRecords,
   countMeters,
+  keepAll,
   keepRecords,
   type RecordKind,
   type RecordOutcome,
@@ -62,9 +63,9 @@ async function reconcileFile(
   const left = without.reduce((rows, kind) => rows - found[kind].rows, staged.rows)
   const isCopied = left < staged.rows || isRepair
   if (isCopied) await keepRecords(store, feed, { arrival, decision, without, notes })
-  const attaches = isCopied ? derivedOf(state).final : stagingOf(arrival).reads
+  const attaches = isCopied ? derivedOf(state).final : await keepAll(store, feed, state)
   const decided = { ...withOutcome(counted, found), attaches }
-  if (!balance(decided) || (await countRows(store, attaches)) !== left) {
+  if (!balance(decided) || (await proveRows(store, attaches, left)) !== left) {
     const outcomes = JSON.stringify({ rows: decided.rows, quantity: decided.quantity })
     throw new Fault('UNBALANCED', `${left} rows would be published of ${outcomes}`)
   }

@@ -9,6 +9,7 @@ import {
   type Decision,
   derivedOf,
   type IfThere,
+  keepWhole,
   stagingOf,
 } from '../store/staging.js'
 import { type ChunkLines, lineBounds, versionOf, within } from '../store/versions.js'
@@ -221,6 +222,11 @@ export async function keepRecords(
         SELECT version FROM ${id(overlaps)} WHERE kind IN ${file.without}))`,
     settings: { optimize_on_insert: 0 },
   })
+}
+
+/** The same of a file of which all rows are published. */
+export function keepAll(store: Store, feed: RecordFeed, decision: Decision): Promise<string> {
+  return keepWhole(store, decision, (whole) => createTable(feed, whole, 'replace'))
 }
 
 /** Records how many rows of a file are stored. They count once the file has its number. */

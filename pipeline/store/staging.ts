@@ -1,3 +1,4 @@
+import { Fault } from '../../schemas/fault.js'
 import type { Statement, Store } from './clickhouse.js'
 import { deleteFrom, onReplicas } from './replicas.js'
 import { id, join, literal, type Sql, sql } from './sql.js'
@@ -12,12 +13,12 @@ import { id, join, literal, type Sql, sql } from './sql.js'
 export type Staging = Readonly<Record<keyof typeof loaded, string>>
 
 /**
- * The tables that one decision builds: `series` sums up what is to be published, one row for each series. The
- * others are there only where not all of `reads` is published as it stands: `fixed` from the
- * meters and days in `repairs` and, where their starts move, `moves`, after what is stored of the meters
- * in `sparse` was looked up; `provisional` has lengths that nothing proves; `registered` without the meters that
- * no customer has; `final` from what `days` and `overlaps` say of the reads that the store has
- * already.
+ * The tables that one decision builds: `series` sums up what is to be published, one row for each series, and
+ * `whole` has the parts of `reads` where all of it is published as it stands. The others are there only
+ * where it is not: `fixed` from the meters and days in `repairs` and, where their starts move, `moves`,
+ * after what is stored of the meters in `sparse` was looked up; `provisional` has lengths that nothing
+ * proves; `registered` without the meters that no customer has; `final` from what `days` and `overlaps`
+ * say of the reads that the store has already.
  */
 export type Derived = Readonly<Record<keyof typeof derived, string>>
 
@@ -40,6 +41,7 @@ const derived = {
   provisional: 'provisional',
   days: 'day',
   overlaps: 'overlap',
+  whole: 'whole',
   final: 'final',
 } as const
 
@@ -100,6 +102,32 @@ export function createLike(target: string, { table, engine, ifThere }: LikeOptio
         max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1,
         min_bytes_for_wide_part = 1000000000, ${durable}`,
   }
+}
+
+/**
+ * Links the parts of a file's rows into a table of the decision's own, which `create` makes. What a verdict
+ * counts must be what is attached: loads of another decision empty `reads`, and another server, to which the
+ * client may have moved, has none of it or a part.
+ */
+export async function keepWhole(
+  store: Store,
+  decision: Decision,
+  create: (table: string) => Statement,
+): Promise<string> {
+  const { whole } = derivedOf(decision)
+  await store.command(create(whole))
+  const { reads } = stagingOf(decision.arrival)
+  await store.command({
+    sql: sql`ALTER TABLE ${id(whole)} ATTACH PARTITION tuple() FROM ${id(reads)}`,
+  })
+  return whole
+}
+
+/** Throws `STAGING_LOST` for a table with fewer rows than a verdict is about. */
+export async function proveRows(store: Store, table: string, rows: number): Promise<number> {
+  const found = await countRows(store, table)
+  if (found < rows) throw new Fault('STAGING_LOST', `${table} has ${found} rows of ${rows}`)
+  return found
 }
 
 export const durable = sql`fsync_after_insert = 1, fsync_part_directory = 1`

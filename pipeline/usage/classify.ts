@@ -9,7 +9,14 @@ import { addCounted, type Counted, noneCounted, subtractQuantities } from '../le
 import { withOutcomes } from '../ledger/verdict.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
-import { derivedOf, stagingOf } from '../store/staging.js'
+import {
+  createReads,
+  type Decision,
+  derivedOf,
+  keepWhole,
+  proveRows,
+  stagingOf,
+} from '../store/staging.js'
 import { repairedVersion } from '../verify/repaired.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
 import { type Move, repairMeters, type Unusable } from './lengths/repairs.js'
@@ -124,29 +131,32 @@ export async function dropUnregistered(
   state: FileState,
   usable: Usable,
 ): Promise<Usable & { readonly unregistered: Counted }> {
-  const to = await keepRegistered(context, state, usable.table)
-  if (to === usable.table) return { ...usable, unregistered: noneCounted }
+  const { table, totals } = usable
+  const to = await keepRegistered(context, state, { table, rows: totals.rows })
+  if (to === table) return { ...usable, unregistered: noneCounted }
   const kept = await lookAgain(context, state, to)
   const unregistered = {
-    rows: usable.totals.rows - kept.totals.rows,
-    quantity: subtractQuantities(usable.totals.quantity, kept.totals.quantity),
+    rows: totals.rows - kept.totals.rows,
+    quantity: subtractQuantities(totals.quantity, kept.totals.quantity),
   }
   return { ...usable, ...kept, unregistered }
 }
 
-/** The table of those rows of another one that are stored: a copy, where some are not. */
+/** The table of those rows of another one that are stored: a copy, where some are not. `rows` are in it. */
 export async function keepRegistered(
   context: PipelineContext,
   state: FileState,
-  table: string,
+  { table, rows }: { readonly table: string; readonly rows: number },
 ): Promise<string> {
   const { store, profile } = context
+  let foreign = 0
   const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: table })
   const isRepair = state.notes.repairs !== undefined
   if (!isRepair) {
     if (isForeign === undefined) return table
     const [found] = await store.rows<Counted>(countForeign(table, isForeign))
-    if (Number(found?.rows ?? 0) === 0) return table
+    foreign = Number(found?.rows ?? 0)
+    if (foreign === 0) return table
     if (profile.ingestion !== 'full') await holdReads(store, table, isForeign)
   }
   const { registered: to } = derivedOf(state)
@@ -154,10 +164,17 @@ export async function keepRegistered(
   for (const statement of keepOwn({ from: table, to }, isForeign ?? sql`0`, version)) {
     await store.command(statement)
   }
+  await proveRows(store, to, rows - foreign)
   return to
 }
 
 const readColumns = ['account_number', 'meter_id', 'external_site_id']
+
+/** The same table, or the decision's own of the same rows: those that were loaded are not its own. */
+export async function ownTable(store: Store, decision: Decision, table: string): Promise<string> {
+  if (table !== stagingOf(decision.arrival).reads) return table
+  return keepWhole(store, decision, (whole) => createReads(whole, 'replace'))
+}
 
 const noOverlap: Overlap = {
   duplicate: noneCounted,
@@ -192,7 +209,7 @@ export async function classify(
   const overlap =
     days === 'none' ? noOverlap : await compareWithStore(store, staged, context.profile)
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
-  const attaches = thins ? derivedOf(state).final : table
+  const attaches = thins ? derivedOf(state).final : await ownTable(store, state, table)
   if (thins) {
     for (const statement of keepAccepted(staged)) await store.command(statement)
     const final = { arrival, decision, table: attaches }

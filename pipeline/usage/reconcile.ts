@@ -21,7 +21,7 @@ import {
   withRejected,
 } from '../ledger/verdict.js'
 import { id, literal, sql } from '../store/sql.js'
-import { derivedOf, stagedIn, stagingOf } from '../store/staging.js'
+import { derivedOf, proveRows, stagedIn, stagingOf } from '../store/staging.js'
 import { refuseRepair } from '../verify/repaired.js'
 import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
 import { takenFromStore } from './from-store.js'
@@ -93,17 +93,22 @@ async function countLengths(
 }
 
 /**
- * Whatever was repaired, filtered or thinned on the way: the outcomes add up to what came in, and a
- * table that was made of the accepted rows holds them.
+ * Whatever was repaired, filtered or thinned on the way: the outcomes add up to what came in, and the
+ * table that is to be attached holds the accepted rows; with those that others of the file replace, unless
+ * it was made of the accepted ones alone.
  */
 async function proveOutcomes({ store }: PipelineContext, state: FileState): Promise<void> {
   const { rows, quantity, attaches } = state
   const outcomes = JSON.stringify({ rows, quantity })
   if (!balance(state)) throw new Fault('UNBALANCED', `the outcomes do not add up: ${outcomes}`)
-  if (attaches !== derivedOf(state).final) return
+  if (attaches !== derivedOf(state).final) {
+    await proveRows(store, attaches, rows.accepted + rows.duplicate + rows.superseded)
+    return
+  }
   const [found] = await store.rows<Counted>({
     sql: sql`SELECT count() AS rows, toString(sum(quantity)) AS quantity FROM ${id(attaches)}`,
   })
+  if (Number(found?.rows) < rows.accepted) await proveRows(store, attaches, rows.accepted)
   if (Number(found?.rows) === rows.accepted && found?.quantity === quantity.accepted) return
   throw new Fault('UNBALANCED', `${JSON.stringify(found)} would be published of ${outcomes}`)
 }

@@ -1,0 +1,83 @@
+import { t } from 'tap'
+import { createClient } from '../../../benchmarks/cluster/client.js'
+import { load } from '../../../pipeline/steps/load.js'
+import { receive } from '../../../pipeline/steps/receive.js'
+import { reconcile } from '../../../pipeline/steps/reconcile.js'
+import { createLineOn } from '../../pipeline/by-hand.js'
+import { profile } from '../../pipeline/customers/registering.js'
+import { createReplicas } from '../../rig/replicas/start.js'
+
+const world = await createReplicas(profile)
+t.teardown(() => world.close())
+
+/** As a queue does: until it succeeds. */
+async function repeat(step: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await step()
+    } catch (error) {
+      if (attempt === 9) throw error
+    }
+  }
+}
+
+const cycles = 'BillingCycleID,StartDate,EndDate'
+const files = [
+  {
+    feed: 'Electric',
+    rowsOf: (at: number) => [`A,S,M${at},3/4/2026 0:00,1.0`, `A,S,M${at},3/4/2026 0:15,2.0`],
+    table: 'usage_read',
+  },
+  {
+    feed: 'BillingCycles',
+    rowsOf: (at: number) => [`${at},2026-01-05,2026-02-03`, `${at},2026-02-04,2026-03-05`],
+    header: cycles,
+    table: 'billing_cycle_row',
+  },
+]
+const moments = [
+  /^ALTER TABLE `staging_/,
+  /^ALTER TABLE `?(usage_read|billing_cycle_row)`? ATTACH/,
+  /^INSERT INTO `?(stale_day|published_rows)/,
+]
+
+for (const { feed, rowsOf, header, table } of files) {
+  for (const [at, moment] of moments.entries()) {
+    t.test(
+      `${feed}: the client moves to a server with empty staging before ${moment}`,
+      async (t) => {
+        let isArmed = false
+        const client = createClient(world, {
+          before: async (text) => {
+            if (!isArmed || !moment.test(text.trim())) return
+            isArmed = false
+            client.failOver()
+          },
+          after: async () => undefined,
+          look: async () => undefined,
+          slow: async () => undefined,
+          patienceMs: () => 1_000,
+        })
+        const line = createLineOn(client.store, t.testdir(), {})
+        client.failOver()
+        const name = `DEMO_0${at + 1}032026_${feed}.csv`
+        const { arrival } = await line.arrive(name, rowsOf(at), header)
+        await receive(line.context, arrival)
+        client.failOver()
+        await repeat(async () => {
+          for (const task of line.loads.slice()) await load(line.context, task)
+        })
+        isArmed = true
+        await repeat(() => reconcile(line.context, arrival))
+        t.notOk(isArmed, 'it has moved')
+        const state = await line.context.ledger.state(arrival)
+        t.match(state, { status: 'published', rows: { accepted: 2 } }, state?.reason ?? '')
+        const ofFile = `version >= ${arrival} * 4294967296 AND version < ${arrival + 1} * 4294967296`
+        for (const store of Object.values(world.stores)) {
+          const sql = `SELECT toUInt32(count()) AS rows FROM ${table} WHERE ${ofFile}`
+          t.same(await store.rows({ sql }), [{ rows: 2 }])
+        }
+      },
+    )
+  }
+}
