@@ -131,9 +131,11 @@ async function createWorld(): Promise<Replicas> {
   return world
 }
 
-/** The attach names staging too. */
+/** The attach to what is published names staging too. */
 function changesWhatIsSeen(text: string): boolean {
-  return /ATTACH PARTITION/.test(text) || !/staging_|TEMPORARY|^SYSTEM/.test(text)
+  return (
+    /^ALTER TABLE `?\w+_(read|row)`? ATTACH/.test(text) || !/staging_|TEMPORARY|^SYSTEM/.test(text)
+  )
 }
 
 interface Drawn {

@@ -6,7 +6,7 @@ import {
   groupBy,
   type MeterPlace,
 } from './facts.js'
-import { type Hold, holdsOf, type Tenure } from './holds.js'
+import { ever, type Hold, holdsOf, type Tenure } from './holds.js'
 import {
   type Client,
   type CodesFrom,
@@ -102,9 +102,11 @@ function toTenures(tenants: readonly Tenant[], bills: readonly BillFact[]): read
     const renamed = own
       .filter((other) => other !== tenure && isRenumbered(tenure.tenant, other.tenant))
       .sort(inOrder)
-    const next = renamed.find((other) => inOrder(tenure, other) < 0)
     const group = [tenure, ...renamed].map(({ tenant }) => tenant)
-    const isFirst = renamed.every((other) => inOrder(tenure, other) < 0)
+    // A number that was terminated before its first read or bill has followed no other.
+    const lasting = renamed.filter(({ start, end }) => (end?.at ?? ever.to) > start)
+    const next = lasting.find((other) => inOrder(tenure, other) < 0)
+    const isFirst = lasting.every((other) => inOrder(tenure, other) < 0)
     const since = isFirst ? undefined : tenure.start
     if (next === undefined || (tenure.end?.at ?? Number.POSITIVE_INFINITY) <= next.start) {
       return { ...tenure, since, group }
@@ -172,6 +174,8 @@ function nextOf(
       const { start, startedBy } = beginOf(other)
       return { at: start, by: startedBy as 'usage' | 'seen', next: other.accountNumber }
     })
+    // A bill that says that the meter was taken over later is not contradicted by a record before it.
+    .filter(({ at }) => tenant.bill === undefined || at > tenant.bill.last)
   return [...byBill, ...byRecord].sort((a, b) => a.at - b.at || compareTexts(a.next, b.next))
 }
 

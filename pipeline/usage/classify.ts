@@ -149,14 +149,13 @@ export async function keepRegistered(
   { table, rows }: { readonly table: string; readonly rows: number },
 ): Promise<string> {
   const { store, profile } = context
-  let foreign = 0
   const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: table })
   const isRepair = state.notes.repairs !== undefined
+  const counted =
+    isForeign === undefined ? [] : await store.rows<Counted>(countForeign(table, isForeign))
+  const foreign = Number(counted[0]?.rows ?? 0)
   if (!isRepair) {
-    if (isForeign === undefined) return table
-    const [found] = await store.rows<Counted>(countForeign(table, isForeign))
-    foreign = Number(found?.rows ?? 0)
-    if (foreign === 0) return table
+    if (isForeign === undefined || foreign === 0) return table
     if (profile.ingestion !== 'full') await holdReads(store, table, isForeign)
   }
   const { registered: to } = derivedOf(state)

@@ -32,7 +32,7 @@ function failing(error: Error, behind = false): PipelineContext {
     store: {
       ...store,
       command: async (statement, body) => {
-        if (!statementText(statement).includes('ATTACH PARTITION'))
+        if (!statementText(statement).includes('`usage_read` ATTACH PARTITION'))
           return store.command(statement, body)
         if (behind) await store.command(statement)
         throw error

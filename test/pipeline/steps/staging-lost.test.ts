@@ -54,7 +54,8 @@ const dying: PipelineContext = {
   store: {
     ...store,
     command: async (statement, body) => {
-      if (statementText(statement).includes('ATTACH PARTITION')) throw new Error('killed')
+      if (statementText(statement).includes('`usage_read` ATTACH PARTITION'))
+        throw new Error('killed')
       return store.command(statement, body)
     },
   },

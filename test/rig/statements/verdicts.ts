@@ -55,7 +55,9 @@ export const verdicts: readonly Verdict[] = [
       'made, filled and dropped by the step that needs them; a step that runs again makes them again',
     replicas:
       'tables of one server, never replicated; where another server answers they are not there (`UNKNOWN_TABLE`), and the file is loaded, or the run made, again',
-    holds: matches(`(CREATE( OR REPLACE)? TABLE|INSERT INTO|DROP|TRUNCATE) ${local}${any}`),
+    holds: matches(
+      `(CREATE( OR REPLACE)? TABLE|INSERT INTO|DROP|TRUNCATE) ${local}${any}|ALTER TABLE ${local} ATTACH PARTITION FROM ${local}`,
+    ),
   },
   {
     title: 'Inserts under a token',
