@@ -16,6 +16,7 @@ import {
   factsByMeter,
   historyOf,
   type MeterFacts,
+  reopened,
   type TenancyRules,
   type Tenant,
   tenantsOf,
@@ -229,15 +230,6 @@ function takenBack(clients: readonly Client[]): readonly Withdrawn[] {
     return back > at && back < never ? [{ by, at, because: 'seen' }] : []
   })
   return [...new Map(ends.map((end) => [end.at, end])).values()]
-}
-
-/** Clients who left within a day of each other left together. */
-const togetherMs = 86_400_000
-
-/** The account is in use: those who were the last to leave have not left. */
-function reopened(client: Client, leftAt: number): Client {
-  const isLast = client.end !== undefined && client.end.at > leftAt - togetherMs
-  return isLast ? { ...client, end: undefined } : client
 }
 
 /** A client's record lists the meter with an open account after an instant, and did so before. */

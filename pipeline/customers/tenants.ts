@@ -277,3 +277,12 @@ export function historyOf(
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : Number(a > b)
 }
+
+/** Clients who left within a day of each other left together. */
+const togetherMs = 86_400_000
+
+/** The account is in use: those who were the last to leave have not left. */
+export function reopened(client: Client, leftAt: number): Client {
+  const isLast = client.end !== undefined && client.end.at > leftAt - togetherMs
+  return isLast ? { ...client, end: undefined } : client
+}
