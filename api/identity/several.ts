@@ -25,8 +25,8 @@ export function combineIdentities(
   const accepted = createTokenCache<Identity>(tokensCachedMax)
   const of = (kind: Kind) =>
     providers.filter((one) => one.kind === kind).map(({ identity }) => identity)
-  const jwt = [...of('oidc'), ...of('introspection')]
   const opaque = of('introspection')
+  const jwt = [...of('oidc'), ...opaque]
   const saml = providers.filter(({ kind }) => kind === 'saml')
   const askedFor = (token: string): readonly Identity[] => {
     if (readJwt(token) !== undefined) return jwt

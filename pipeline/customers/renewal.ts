@@ -92,12 +92,12 @@ async function writeChange(
     const rowsOf = (tenancies: readonly StoredTenancy[]) => tenancies.map(({ row }) => row)
     await announce(store, change, changesBetween(rowsOf(before), rowsOf(after), zone))
   }
-  const isKnownToo = await announceOthers(store, { before, writes, change })
+  const takesOthers = await announceOthers(store, { before, writes, change })
   await writeTenancies(store, writes)
   const meterIds = [...new Set(writes.map(({ row }) => row.meter_id))]
   const others = await announcedSince(store, { meterIds, seq, own: change })
   if (others.length > 0) await announce(store, change, others)
-  if (isNew || isKnownToo || others.length > 0) await publishChanges(context, [change])
+  if (isNew || takesOthers || others.length > 0) await publishChanges(context, [change])
 }
 
 /** Announces what the accounts of some tenancies take from clients without an account number at other meters. */

@@ -101,9 +101,12 @@ export async function announceKnown(
   })
 }
 
+/** The last day that the store can hold. */
+const lastDay = '2106-02-07'
+
 /** Meters of clients without an account number, and the days on which some accounts may have reads there. */
 const underUnknown = (where: Sql) => sql`SELECT meter_id,
-    toDate(min(first_read)) - 1 AS first_day, toDate('2106-02-07') AS last_day
+    toDate(min(first_read)) - 1 AS first_day, toDate(${literal(lastDay)}) AS last_day
   FROM account_meter
   WHERE meter_id IN (SELECT meter_id FROM tenancy WHERE account_number = '') AND (${where})
   GROUP BY meter_id`

@@ -21,7 +21,6 @@ async function repeat(step: () => Promise<void>): Promise<void> {
   }
 }
 
-const cycles = 'BillingCycleID,StartDate,EndDate'
 const files = [
   {
     feed: 'Electric',
@@ -31,7 +30,7 @@ const files = [
   {
     feed: 'BillingCycles',
     rowsOf: (at: number) => [`${at},2026-01-05,2026-02-03`, `${at},2026-02-04,2026-03-05`],
-    header: cycles,
+    header: 'BillingCycleID,StartDate,EndDate',
     table: 'billing_cycle_row',
   },
 ]
