@@ -7,7 +7,12 @@ import { type Supervised, type SupervisedOptions, supervise } from './supervise.
 
 /** Message from parent to child. It may contain passwords, so it is sent over their pipe only. */
 export type ChildRequest<O> =
-  | { readonly type: 'start'; readonly options: O; readonly logPath: string }
+  | {
+      readonly type: 'start'
+      readonly options: O
+      readonly logPath: string
+      readonly stopMsMax: number
+    }
   | { readonly type: 'stop' }
 
 /** Message from child to parent; `detail` of a ready child is its state. */
@@ -32,6 +37,7 @@ export interface ChildOptions<O> {
   readonly environment?: Readonly<Record<string, string>>
   /** Options for Node itself. */
   readonly nodeOptions?: readonly string[]
+  /** Time to complete what has begun, whoever asks it to end. */
   readonly stopMsMax: number
   readonly onEvent?: (event: string) => void
   readonly onRestart?: SupervisedOptions['onRestart']
@@ -55,7 +61,8 @@ export async function createChild<O, D>(options: ChildOptions<O>): Promise<Child
     name: `the ${options.name}`,
     start: () => startChild(options),
     ready: async (child) => {
-      const request: ChildRequest<O> = { type: 'start', options: options.options, logPath }
+      const { options: own, stopMsMax } = options
+      const request: ChildRequest<O> = { type: 'start', options: own, logPath, stopMsMax }
       detail = (await untilReady(child, request, options)) as D
     },
     stop: (child) => {

@@ -44,6 +44,8 @@ export interface GatewayLaunch extends Launch<Omit<GatewayProcessOptions, 'secre
 const youngMb = 64
 /** Headers up to this multiple of the limit are still read, so that their refusal is logged. */
 const overlong = 2
+/** To close what the gateway uses, after its last answer. */
+const closeMs = 5_000
 
 /**
  * Runs the gateway as a supervised child process. A stop answers requests in flight first, for up to
@@ -51,14 +53,15 @@ const overlong = 2
  */
 export function createGatewayProcess(launch: GatewayLaunch): Promise<Child<GatewayDetail>> {
   const { secret, options, ...rest } = launch
-  const headerBytesMax = (options.profile.gateway?.limits.headerBytesMax ?? 0) * overlong
+  const limits = options.profile.gateway?.limits
+  const headerBytesMax = (limits?.headerBytesMax ?? 0) * overlong
   return createChild<GatewayProcessOptions, GatewayDetail>({
     ...rest,
     name: 'gateway',
     options: { ...options, secrets: collectSecrets(options.profile, secret) },
     environment: { UWS_HTTP_MAX_HEADERS_SIZE: String(headerBytesMax) },
     nodeOptions: [`--max-semi-space-size=${youngMb}`],
-    stopMsMax: 15_000,
+    stopMsMax: (limits?.stopMsMax ?? 0) + closeMs,
   })
 }
 

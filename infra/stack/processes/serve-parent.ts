@@ -1,3 +1,4 @@
+import { withDeadline } from '../../../pipeline/deadline.js'
 import { Fault } from '../../../schemas/fault.js'
 import { createLog, type Log } from '../../telemetry/log.js'
 import type { ChildAnswer, ChildRequest } from './child.js'
@@ -17,14 +18,14 @@ export interface ChildTools {
 
 /**
  * The child's side of `createChild`: it waits for the options of its parent, runs until the parent
- * stops it, and exits immediately if the parent ends. SIGTERM completes what it has begun, too; then
- * the parent starts it again.
+ * stops it, and exits immediately if the parent ends. SIGTERM completes what it has begun, too, within
+ * the time of a stop; then the parent starts it again.
  */
 export function serveParent<O>(
   name: string,
   create: (options: O, tools: ChildTools) => Promise<Served>,
 ): void {
-  let stop: () => Promise<void> = async () => undefined
+  let stop: () => Promise<unknown> = async () => undefined
   const answer = (message: ChildAnswer): void => void process.send?.(message)
   const notify = (text: string): void => answer({ type: 'message', text })
   const start = async (request: Extract<ChildRequest<O>, { type: 'start' }>): Promise<void> => {
@@ -35,7 +36,12 @@ export function serveParent<O>(
     })
     try {
       const { close, detail } = await create(request.options, { log, notify })
-      stop = close
+      const { stopMsMax } = request
+      const late = () => {
+        log.warn(`ended after ${stopMsMax} ms with work that is not complete`)
+        process.exit(1)
+      }
+      stop = () => withDeadline(close(), stopMsMax, late)
       answer({ type: 'ready', detail })
     } catch (error) {
       log.fatal({ err: error }, `the ${name} did not start`)
