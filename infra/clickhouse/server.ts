@@ -9,6 +9,7 @@ import type { AsServer } from './http/answer.js'
 import type { Credentials } from './http/auth.js'
 import { createLanes, statementsMax } from './lanes.js'
 import { createPipes } from './pipes.js'
+import { createReports } from './progress.js'
 import { type ReaderLimits, readerLimits } from './reader-limits.js'
 import { findReader, readersFolder } from './readers.js'
 import { createFront } from './serve.js'
@@ -74,6 +75,7 @@ async function serve(options: EngineOptions): Promise<void> {
     lanes: createLanes(limits),
     sessions: createSessions(engine),
     running: new Set<string>(),
+    reports: createReports(engine),
     known: {
       writer: options.writer,
       reader: options.reader,

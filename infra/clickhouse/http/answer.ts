@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '../engine.js'
 import type { Lanes } from '../lanes.js'
+import type { Reports } from '../progress.js'
 import { type RunContext, run, setFormat } from '../run.js'
 import { freshLease, type Sessions } from '../sessions.js'
 import type { OwnKill } from '../sql/kill.js'
@@ -19,6 +20,7 @@ export interface AnswerContext extends RunContext {
   readonly sessions: Sessions
   /** Running statements, as `system.processes` knows them. */
   readonly running: Set<string>
+  readonly reports: Reports
   readonly asServer: AsServer | undefined
 }
 
@@ -57,12 +59,18 @@ export async function answer(context: AnswerContext, pending: PendingCall): Prom
     if (!response.writableFinished) stop()
   }
   let leave: (() => void) | undefined
+  let unwatch: (() => void) | undefined
   let rest: Buffer | undefined
   try {
     leave = await context.lanes.acquire(client)
     if (context.asServer === undefined) response.once('close', onClose)
+    if (call.progressMs !== undefined) {
+      const intervalMs = call.progressMs
+      unwatch = context.reports.watch({ comment, intervalMs, report: reply.progress })
+    }
     rest = await runLeased(context, pending, stop)
   } finally {
+    unwatch?.()
     finished.abort()
     response.off('close', onClose)
     context.running.delete(comment)

@@ -23,6 +23,8 @@ export interface Call {
   /** Bytes of the result that the client wants held back, for the status of an early error. */
   readonly bufferBytes: number | undefined
   readonly isCompressing: boolean
+  /** How often progress is reported in headers; undefined if it is not wanted. */
+  readonly progressMs: number | undefined
   /** Whether the result is sent in ClickHouse's own compressed blocks. */
   readonly isInBlocks: boolean
 }
@@ -103,6 +105,7 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
     bufferBytes: bufferBytesOf(one('http_response_buffer_size') ?? one('buffer_size')),
     isCompressing: isOn(one('enable_http_compression')) && acceptsGzip(request),
     isInBlocks: isOn(one('compress')),
+    progressMs: progressMsOf(one),
   }
 }
 
@@ -128,6 +131,15 @@ function bufferBytesOf(value: string | undefined): number | undefined {
   if (value === undefined) return undefined
   if (/^\d+$/.test(value)) return Number(value)
   throw exceptionOf('BAD_ARGUMENTS', `A response buffer of '${value}' bytes: send a number`)
+}
+
+/** ClickHouse's default. */
+const progressMsDefault = 100
+
+function progressMsOf(one: (name: string) => string | undefined): number | undefined {
+  if (!isOn(one('send_progress_in_http_headers'))) return undefined
+  const ms = Number(one('http_headers_progress_interval_ms') ?? progressMsDefault)
+  return ms > 0 && ms < 2 ** 31 ? ms : progressMsDefault
 }
 
 function acceptsGzip(request: IncomingMessage): boolean {

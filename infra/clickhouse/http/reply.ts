@@ -12,6 +12,8 @@ export interface Reply {
   readonly isStarted: boolean
   readonly isGone: boolean
   set(name: string, value: string): void
+  /** Sends a header at once, with the status 200; nothing if the head has been sent. */
+  progress(figures: string): void
   /** Resolves when the client has room for more. */
   write(chunk: Buffer): Promise<void>
   end(body?: Buffer): Promise<void>
@@ -38,11 +40,17 @@ export function createReply(
   const packer = wishes.isCompressing ? createGzip({ level: 3 }) : undefined
   const out = packer ?? response
   const framed = (bytes: Buffer): Buffer => (wishes.isInBlocks ? toBlocks(bytes) : bytes)
+  let hasProgress = false
   const start = (): void => {
+    beginHead()
     response.setHeader('X-ClickHouse-Exception-Tag', tag)
     if (packer === undefined) return
     response.setHeader('Content-Encoding', 'gzip')
     packer.pipe(response)
+  }
+  /** Behind progress, the status line of Node is the value of one more header. */
+  const beginHead = (): void => {
+    if (hasProgress) response.socket?.write('X-ClickHouse-Status: ')
   }
   const wishesOfEnd = { isPacked: packer !== undefined, sendMs: wishes.sendMs }
   const isGone = (): boolean => response.destroyed || response.writableEnded
@@ -54,6 +62,13 @@ export function createReply(
       return isGone()
     },
     set: (name, value) => void response.setHeader(name, value),
+    progress: (figures) => {
+      const { socket } = response
+      if (isGone() || response.headersSent || socket === null) return
+      const status = hasProgress ? '' : 'HTTP/1.1 200 OK\r\n'
+      hasProgress = true
+      socket.write(`${status}X-ClickHouse-Progress: ${figures}\r\n`)
+    },
     write: async (chunk) => {
       if (isGone()) return
       if (!response.headersSent) {
@@ -68,6 +83,7 @@ export function createReply(
         endIn(response, wishes.sendMs)
         return void out.end(body === undefined ? undefined : framed(body))
       }
+      beginHead()
       await endWhole(response, framed(body ?? Buffer.alloc(0)), wishesOfEnd)
     },
     fail: async (exception) => {
@@ -79,6 +95,7 @@ export function createReply(
         response.statusCode = status
         response.setHeader('Content-Type', 'text/plain; charset=UTF-8')
         response.setHeader('X-ClickHouse-Exception-Code', String(exception.code))
+        beginHead()
         return endWhole(response, status === 403 ? text : framed(text), wishesOfEnd)
       }
       endIn(response, wishes.sendMs)
