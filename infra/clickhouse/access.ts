@@ -11,6 +11,11 @@ const auditorRole = 'auditor'
 /** As on a server, where a single word is not a SELECT, and an INSERT ends when its rows are stored. */
 const settings = '<implicit_select>0</implicit_select><async_insert>0</async_insert>'
 
+/** A reader's rows of it: the front begins the comment of each statement with the name of its reader. */
+const queryLog = 'system.query_log'
+const isWriter = `has(currentRoles(), '${writerRole}')`
+const ownFilter = `${isWriter} OR startsWith(getSetting('log_comment'), concat('reader ', user, ': '))`
+
 /** What an engine lets readers SELECT from, `database.name` each. */
 export interface Readable {
   readonly readable: readonly string[]
@@ -39,7 +44,7 @@ export function writeAccess(folder: string, rights: Readable): string {
   <quotas><default/></quotas>
   <roles>
     <${writerRole}><grants><query>GRANT ALL ON *.* WITH GRANT OPTION</query></grants></${writerRole}>
-    <${readerRole}><grants>${grantsOf(readable)}</grants></${readerRole}>
+    <${readerRole}><grants>${grantsOf([...readable, queryLog])}</grants></${readerRole}>
     <${auditorRole}><grants>${grantsOf([...auditable, 'system.processes'])}</grants></${auditorRole}>
   </roles>
   <users>
@@ -57,6 +62,8 @@ export function writeAccess(folder: string, rights: Readable): string {
         <system>
           <tables><filter>${listFilter(rights, 'name')}</filter></tables>
           <columns><filter>${listFilter(rights, 'table')}</filter></columns>
+          <databases><filter>${isWriter} OR name != 'system'</filter></databases>
+          <query_log><filter>${ownFilter}</filter></query_log>
         </system>
       </databases>
     </default>
@@ -74,7 +81,7 @@ function listFilter({ readable, listed = readable, auditable }: Readable, column
   const oneOf = (names: readonly string[]): string =>
     `has(CAST([${names.map(stringLiteral).join(', ')}], 'Array(String)'), concat(database, '.', ${column}))`
   return [
-    `has(currentRoles(), '${writerRole}')`,
+    isWriter,
     oneOf(listed),
     `(has(currentRoles(), '${auditorRole}') AND ${oneOf(auditable)})`,
     `lower(database) IN ('system', 'information_schema')`,

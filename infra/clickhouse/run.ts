@@ -6,7 +6,7 @@ import { type Body, spooled } from './http/body.js'
 import type { Call } from './http/call.js'
 import { type Exception, exceptionOf } from './http/exception.js'
 import { withBlockInfo } from './http/native.js'
-import { mediaTypeOf, type Reply, summaryOf } from './http/reply.js'
+import { mediaTypeOf, type Reply, type Summary, summaryOf } from './http/reply.js'
 import type { Pipes } from './pipes.js'
 import { fromSpool, type Insert, readInsert } from './sql/insert.js'
 import {
@@ -31,6 +31,7 @@ export interface Execution {
   /** Kills the statement. */
   readonly stop: () => void
   readonly resultBytesMax: number
+  readonly onSummary?: ((summary: Summary) => void) | undefined
 }
 
 type Rest = Buffer | undefined
@@ -65,11 +66,7 @@ async function runSelect(
     const source = asSent(pipe.readable as AsyncIterable<Buffer>, work, format)
     const held = await forward(source, work, heldBytesMaxOf(work, format))
     const done = await outcome
-    if (!reply.isStarted)
-      reply.set(
-        'X-ClickHouse-Summary',
-        summaryOf(done, jsonFormats.test(format) ? held : undefined),
-      )
+    summarise(work, summaryOf(done, jsonFormats.test(format) ? held : undefined))
     return held
   } finally {
     context.pipes.close(pipe)
@@ -156,7 +153,7 @@ async function runOther(work: Execution, statement: ParsedStatement): Promise<Re
   const outcome = await connection.query(killable(sql, statement.verb), call.format)
   const format = statement.format?.name ?? call.format
   setFormat(reply, format)
-  reply.set('X-ClickHouse-Summary', summaryOf(outcome, undefined))
+  summarise(work, summaryOf(outcome, undefined))
   return buffer(asSent(Readable.from([outcome.bytes]), work, format))
 }
 
@@ -170,23 +167,23 @@ const inlineFormats = /^(JSON(Compact|Strings|CompactStrings)?EachRow|(CSV|TSV|T
 
 /** Runs an INSERT: unchanged, with a small body from memory, or from a spooled file. */
 async function runInsert(context: RunContext, work: Execution, body: Body): Promise<Rest> {
-  const { call, connection, reply } = work
+  const { call, connection } = work
   const insert = readInsert(call.query)
   if (insert.kind === 'complete') {
     await refuseSeveral(connection, call.query)
-    return finishInsert(reply, await connection.insert(call.query, Buffer.alloc(0)))
+    return finishInsert(work, await connection.insert(call.query, Buffer.alloc(0)))
   }
   const inPlace = Buffer.from(call.query.slice(insert.dataAt).replace(/^[ \t\f]*\r?\n?/, ''))
   const isEmptyBody = body.path === undefined && body.head.length === 0
   if (insert.kind === 'data' && insert.format === 'Values' && isEmptyBody && inPlace.length > 0) {
     await refuseSeveral(connection, call.query)
-    return finishInsert(reply, await connection.insert(call.query, Buffer.alloc(0)))
+    return finishInsert(work, await connection.insert(call.query, Buffer.alloc(0)))
   }
-  if (isEmptyBody && inPlace.length === 0) return finishInsert(reply, nothingWritten)
+  if (isEmptyBody && inPlace.length === 0) return finishInsert(work, nothingWritten)
   const inline = inlineData(insert, body, inPlace)
   if (inline !== undefined && insert.kind === 'data') {
     const sql = `${insert.head}${insert.settings} FORMAT ${insert.format}`
-    return finishInsert(reply, await connection.insert(sql, inline))
+    return finishInsert(work, await connection.insert(sql, inline))
   }
   if (inPlace.length > 0 && body.compression !== 'none') {
     throw exceptionOf('NOT_IMPLEMENTED', 'Data both in the query and in a compressed body')
@@ -195,7 +192,7 @@ async function runInsert(context: RunContext, work: Execution, body: Body): Prom
   try {
     const { path, compression } = spool
     const sql = fromSpool(insert, { path: path as string, compression })
-    return finishInsert(reply, await connection.insert(sql, Buffer.alloc(0)))
+    return finishInsert(work, await connection.insert(sql, Buffer.alloc(0)))
   } finally {
     spool.remove()
   }
@@ -203,8 +200,8 @@ async function runInsert(context: RunContext, work: Execution, body: Body): Prom
 
 const nothingWritten = { isInsert: true, rows: 0, rowBytes: 0, elapsedNs: 0 }
 
-function finishInsert(reply: Reply, outcome: Omit<StatementOutcome, 'bytes'>): Rest {
-  reply.set('X-ClickHouse-Summary', summaryOf(outcome, undefined))
+function finishInsert(work: Execution, outcome: Omit<StatementOutcome, 'bytes'>): Rest {
+  summarise(work, summaryOf(outcome, undefined))
   return undefined
 }
 
@@ -245,6 +242,11 @@ export async function run(context: RunContext, work: Execution, body: Body): Pro
   if (!statement.isPlaced) await refuseSeveral(connection, call.query)
   if (statement.kind === 'select') return runSelect(context, work, statement)
   return runOther(work, statement)
+}
+
+function summarise({ reply, onSummary }: Execution, summary: Summary): void {
+  onSummary?.(summary)
+  if (!reply.isStarted) reply.set('X-ClickHouse-Summary', JSON.stringify(summary))
 }
 
 export function setFormat(reply: Reply, format: string): void {

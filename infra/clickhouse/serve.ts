@@ -7,6 +7,7 @@ import { headerOf, readCall } from './http/call.js'
 import { toException } from './http/exception.js'
 import { createReply, type Reply } from './http/reply.js'
 import { readQuerySource } from './http/source.js'
+import type { LoggedStatement, QueryLog } from './query-log.js'
 import type { ReaderLimits } from './reader-limits.js'
 import { freshLease } from './sessions.js'
 import { readOwnKill } from './sql/kill.js'
@@ -16,6 +17,7 @@ import { judgeForReader } from './sql/reader-settings.js'
 export interface FrontContext extends AnswerContext {
   readonly known: KnownUsers
   readonly limits: ReaderLimits
+  readonly queryLog: QueryLog
   readonly timezone: string
   /** Responses that are not yet complete. */
   readonly open: Set<ServerResponse>
@@ -73,6 +75,7 @@ interface Exchange {
 async function handle(front: FrontContext, { request, response, fields }: Exchange): Promise<void> {
   let reply: Reply = createReply(response, { isCompressing: false })
   let body: Body | undefined
+  let logged: LoggedStatement | undefined
   try {
     const client = userOf(request, fields, front.known)
     const limits = client.role === 'reader' ? front.limits : undefined
@@ -85,15 +88,20 @@ async function handle(front: FrontContext, { request, response, fields }: Exchan
     reply.set('X-ClickHouse-Server-Display-Name', 'tieline')
     reply.set('X-ClickHouse-Timezone', front.timezone)
     if (limits !== undefined) refuseLong(call.query, limits)
+    if (client.role === 'reader') logged = await front.queryLog.begin(client, call)
     const kill = client.role === 'reader' ? readOwnKill(call.query) : undefined
     if (limits !== undefined && kill === undefined) {
       call = judgeForReader(call, { limits, seesStatements: client.seesAudit })
     }
     const resultBytesMax = limits?.resultBytes ?? Number.POSITIVE_INFINITY
-    const pending = { call, reply, client, body: source.data, response, resultBytesMax }
+    const onSummary = logged?.summarise
+    const pending = { call, reply, client, body: source.data, response, resultBytesMax, onSummary }
     await (kill === undefined ? answer(front, pending) : answerKill(front, pending, kill))
+    logged?.end()
   } catch (error) {
-    await reply.fail(toException(error))
+    const exception = toException(error)
+    logged?.end(exception)
+    await reply.fail(exception)
   } finally {
     body?.remove()
   }

@@ -10,6 +10,7 @@ import type { Credentials } from './http/auth.js'
 import { createLanes, statementsMax } from './lanes.js'
 import { createPipes } from './pipes.js'
 import { createReports } from './progress.js'
+import { createQueryLog } from './query-log.js'
 import { type ReaderLimits, readerLimits } from './reader-limits.js'
 import { findReader, readersFolder } from './readers.js'
 import { createFront } from './serve.js'
@@ -76,6 +77,7 @@ async function serve(options: EngineOptions): Promise<void> {
     sessions: createSessions(engine),
     running: new Set<string>(),
     reports: createReports(engine),
+    queryLog: await createQueryLog(engine),
     known: {
       writer: options.writer,
       reader: options.reader,

@@ -12,7 +12,7 @@ import type { StoreUser } from './auth.js'
 import type { Body } from './body.js'
 import type { Call } from './call.js'
 import { exceptionOf } from './exception.js'
-import type { Reply } from './reply.js'
+import type { Reply, Summary } from './reply.js'
 
 export interface AnswerContext extends RunContext {
   readonly engine: Engine
@@ -37,6 +37,7 @@ export interface PendingCall {
   readonly response: ServerResponse
   /** Of a result, as it is sent. */
   readonly resultBytesMax: number
+  readonly onSummary?: ((summary: Summary) => void) | undefined
 }
 
 /**
@@ -84,7 +85,7 @@ async function runLeased(
   pending: PendingCall,
   stop: () => void,
 ): Promise<Buffer | undefined> {
-  const { call, client, reply, body, resultBytesMax } = pending
+  const { call, client, reply, body, resultBytesMax, onSummary } = pending
   const { role } = client
   const isFresh = call.session === undefined || role === 'reader'
   const lease = isFresh ? freshLease(context.engine) : await context.sessions.lease(call)
@@ -92,7 +93,15 @@ async function runLeased(
     await prepare(lease.connection, call, client)
     if (reply.isGone && context.asServer === undefined)
       throw exceptionOf('QUERY_WAS_CANCELLED', 'The client disconnected')
-    const work = { call, role, connection: lease.connection, reply, stop, resultBytesMax }
+    const work = {
+      call,
+      role,
+      connection: lease.connection,
+      reply,
+      stop,
+      resultBytesMax,
+      onSummary,
+    }
     return await run(context, work, body)
   } finally {
     await lease.release()

@@ -167,6 +167,9 @@ function breakOff(response: ServerResponse): void {
 
 type Counts = Omit<StatementOutcome, 'bytes'>
 
+/** What a statement did, as the value of `X-ClickHouse-Summary`. */
+export type Summary = Readonly<Record<string, string | undefined>>
+
 /** At the end of the JSON formats, and only there, the engine says what it has read. */
 const statistics = /"rows_read": (\d+),\s*"bytes_read": (\d+)\s*\}\s*\}\s*$/
 const statisticsBytesMax = 200
@@ -178,11 +181,11 @@ const statisticsBytesMax = 200
 export function summaryOf(
   { isInsert, rows, rowBytes, elapsedNs }: Counts,
   result: Buffer | undefined,
-): string {
+): Summary {
   const end = result?.subarray(-statisticsBytesMax).toString('latin1') ?? ''
   const [, rowsRead, bytesRead] = statistics.exec(end) ?? []
   const read = isInsert ? [String(rows), String(rowBytes)] : [rowsRead, bytesRead]
-  return JSON.stringify({
+  return {
     read_rows: read[0],
     read_bytes: read[1],
     written_rows: String(isInsert ? rows : 0),
@@ -191,7 +194,7 @@ export function summaryOf(
     result_rows: String(rows),
     result_bytes: String(rowBytes),
     elapsed_ns: String(elapsedNs),
-  })
+  }
 }
 
 const mediaTypes: readonly (readonly [RegExp, string])[] = [

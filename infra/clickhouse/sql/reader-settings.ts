@@ -6,6 +6,9 @@ import { readerNames } from './reader-names.js'
 import { readSettings, withoutClauses } from './settings-clause.js'
 import { readStatement, stringLiteral } from './statement.js'
 
+/** What the front sets for each statement; the rows of `system.query_log` follow from the comment. */
+const ownSettings = ['readonly', 'log_comment']
+
 /**
  * Judges a call of a reader, also the SETTINGS in its statement; those at its end move to `set`, because
  * the engine takes none in the readonly mode. Throws what the reader may not do.
@@ -32,14 +35,14 @@ export function judgeForReader(
   for (const { settings, isLast } of clauses) {
     for (const setting of settings) {
       const { name, value } = setting
-      if (!isLast && name === 'readonly') throw readonlyOf(name)
+      if (!isLast && ownSettings.includes(name)) throw readonlyOf(name)
       judge({ name, value: value.replace(/^'(.*)'$/s, '$1') }, limits)
       if (!isLast) continue
       if (/^default$/i.test(value)) set.delete(name)
       else set.set(name, value)
     }
   }
-  for (const own of ['readonly', 'log_comment']) set.delete(own)
+  for (const own of ownSettings) set.delete(own)
   const last = clauses.filter(({ isLast }) => isLast)
   return {
     ...call,

@@ -30,7 +30,7 @@ const shown =
 
 /** Tables of the database system that describe what a reader may see anyway. */
 const openTables =
-  /^(one|numbers|numbers_mt|columns|tables|databases|functions|table_functions|settings|formats|data_type_families|keywords|collations|time_zones|build_options|table_engines|aggregate_function_combinators)$/i
+  /^(one|numbers|numbers_mt|columns|tables|databases|functions|table_functions|settings|formats|data_type_families|keywords|collations|time_zones|build_options|query_log|table_engines|aggregate_function_combinators)$/i
 
 /** Refuses a text that would hold up everybody while it is judged. */
 export function refuseLong(sql: string, { statementBytes }: ReaderLimits): void {
