@@ -12,7 +12,7 @@ import { createAllow } from './allow.js'
 import { readCertificates } from './certificates.js'
 import { createAccept } from './clients.js'
 import { createDrain } from './https-drain.js'
-import type { Listener, ListenerOptions } from './listener.js'
+import { type Listener, type ListenerOptions, piecesMaxOf } from './listener.js'
 import { createRateLimit } from './pace.js'
 import { framingOfRequest, readFields } from './strict.js'
 
@@ -56,6 +56,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     // Node goes on with the next request after answering this one; framing.ts refuses it.
     requireHostHeader: false,
   })
+  server.maxConnections = limits.connectionsMax
   server.on('secureConnection', (socket: TLSSocket) => {
     if (!accept(socket) || !allow(socket.remoteAddress ?? '')) socket.destroy()
   })
@@ -188,9 +189,11 @@ async function* readStream(
 /** The body, or the status to send if it is too long, too late or incomplete. */
 async function readBody(
   request: IncomingMessage,
-  { bodyBytesMax, bodyMsMax }: GatewayLimits,
+  limits: GatewayLimits,
 ): Promise<string | 400 | 408 | 413> {
+  const { bodyBytesMax, bodyMsMax } = limits
   const pieces: Buffer[] = []
+  const piecesMax = piecesMaxOf(limits)
   let bytes = 0
   return new Promise((resolve) => {
     const late = setTimeout(() => resolve(408), bodyMsMax)
@@ -204,7 +207,8 @@ async function readBody(
         request.pause()
         return end(413)
       }
-      pieces.push(piece)
+      // What has arrived behind this piece is not read.
+      if (pieces.push(piece) > piecesMax) request.destroy()
     })
     request.once('end', () => end(Buffer.concat(pieces).toString('utf8')))
     request.once('error', () => end(400))

@@ -28,3 +28,15 @@ export interface Listener {
    */
   close(): Promise<void>
 }
+
+/** Bytes of a piece of a body, on average, behind the first pieces. */
+const pieceBytesMin = 64
+const piecesMaxMin = 256
+
+/**
+ * How many pieces the body of a request may have. Each chunk is a piece, and costs the listener's only
+ * thread microseconds: a thousand bodies in chunks of one byte would hold up all others for a minute.
+ */
+export function piecesMaxOf({ bodyBytesMax }: Pick<GatewayLimits, 'bodyBytesMax'>): number {
+  return Math.max(piecesMaxMin, bodyBytesMax / pieceBytesMin)
+}

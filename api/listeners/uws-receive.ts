@@ -4,7 +4,7 @@ import type { GatewayRequest, GatewayResponse, Handle } from '../request.js'
 import { type Allow, createAllow } from './allow.js'
 import { createFieldReader, type FieldReader } from './fields.js'
 import { framingOf } from './framing.js'
-import type { ListenerOptions } from './listener.js'
+import { type ListenerOptions, piecesMaxOf } from './listener.js'
 import { createRateLimit, type RateLimit } from './pace.js'
 import { type Writing, writeStream } from './uws-stream.js'
 import type { UwsRequest, UwsResponse } from './uws-types.js'
@@ -110,6 +110,7 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
   }
   const receiveBody = (response: UwsResponse, request: GatewayRequest, isLast: boolean) => {
     const pieces: Buffer[] = []
+    const piecesMax = piecesMaxOf(limits)
     let bytes = 0
     let isWhole = false
     const exchange = watch(response, () => {
@@ -132,8 +133,9 @@ export function createReceive(options: UwsOptions, state: ReceiveState) {
         end(413)
         return
       }
-      pieces.push(Buffer.from(piece.slice(0)))
-      if (!isEnd) return
+      // Closing at once also drops the pieces that have arrived with this one.
+      if (pieces.push(Buffer.from(piece.slice(0))) > piecesMax) response.close()
+      if (!isEnd || exchange.isAborted) return
       clearTimeout(late)
       isWhole = true
       const body = Buffer.concat(pieces).toString('utf8')

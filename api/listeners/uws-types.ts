@@ -1,6 +1,8 @@
 /** The used part of uWebSockets.js; its own typings do not match its binary. */
 export interface UwsApp {
   any(pattern: string, handler: (response: UwsResponse, request: UwsRequest) => void): UwsApp
+  /** Called with 1 for each new connection, with -1 for each that has ended. */
+  filter(see: (response: UwsResponse, change: number) => void): UwsApp
   listen(host: string, port: number, opened: (socket: UwsSocket | false) => void): UwsApp
   listen_unix(opened: (socket: UwsSocket | false) => void, path: string): UwsApp
   close(): UwsApp

@@ -8,7 +8,7 @@ import type { ListenSettings } from '../../schemas/settings/gateway-listener.js'
 import { readCertificates } from './certificates.js'
 import type { Listener } from './listener.js'
 import { createReceive, type ReceiveState, type UwsOptions } from './uws-receive.js'
-import type { UwsApp, UwsSocket } from './uws-types.js'
+import type { UwsApp, UwsResponse, UwsSocket } from './uws-types.js'
 
 /** How long connections that are idle when a stop begins may still send requests. */
 const quietMs = 250
@@ -51,9 +51,15 @@ export async function createUwsListener(options: UwsOptions): Promise<Listener> 
 }
 
 function listen(options: UwsOptions, port: number): Open {
-  const { settings } = options
+  const { settings, limits } = options
   const state: ReceiveState = { isClosing: false, inFlight: 0, lastAt: 0 }
   const app = createApp(settings)
+  let connections = 0
+  const count = (response: UwsResponse, change: number) => {
+    connections += change
+    if (change > 0 && connections > limits.connectionsMax) response.close()
+  }
+  app.filter(count)
   app.any('/*', createReceive(options, state))
   let socket: UwsSocket | false = false
   const keep = (opened: UwsSocket | false) => {
@@ -73,9 +79,12 @@ function listen(options: UwsOptions, port: number): Open {
 
 /** Checks the certificate first: with a bad one the app would fail to listen without a reason. */
 function createApp({ tls }: ListenSettings): UwsApp {
-  if (tls === undefined) return uWS.App() as UwsApp
+  if (tls === undefined) return uWS.App() as unknown as UwsApp
   readCertificates(tls, 'gateway.listen')
-  return uWS.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) as UwsApp
+  return uWS.SSLApp({
+    cert_file_name: tls.certFile,
+    key_file_name: tls.keyFile,
+  }) as unknown as UwsApp
 }
 
 /** uWebSockets.js shares ports (SO_REUSEPORT), so check first that no other program has this one. */

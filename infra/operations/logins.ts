@@ -11,7 +11,7 @@ export type Admission =
 export type Login = (authorization: string | undefined) => Promise<Admission>
 
 /** Half of the thread pool, which file access shares. */
-const judgedMax = 2
+const checks = { atOnce: 2, waiting: 0 }
 
 export const signInText = 'user name and password required'
 
@@ -21,7 +21,7 @@ export function createPasswordCheck(
   onFailure: (fault: Fault) => void,
 ): Login {
   const reportWrong = createWrongLogins(onFailure)
-  const whose = createAccounts({ users, checksMax: judgedMax })
+  const whose = createAccounts({ users, checks })
   return async (authorization) => {
     const who = await whose({ authorization }).catch(onOverload)
     if (who === overload) return { status: 503, text: 'too many concurrent logins; try again' }

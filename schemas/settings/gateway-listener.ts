@@ -68,6 +68,8 @@ const limits = section({
   bodyMsMax: milliseconds(5_000),
   /** From a full request to its answer; beyond it 503. */
   answerMsMax: milliseconds(10_000),
+  /** Open connections of a listener; more are closed at once. Keep it below the limit of open files. */
+  connectionsMax: z.int().min(1).max(1_000_000).default(10_000),
   requestsInFlightMax: z.int().min(1).max(1_000_000).default(10_000),
   tokensCachedMax: z.int().min(0).max(10_000_000).default(100_000),
   /** How long a stop waits for answers. */

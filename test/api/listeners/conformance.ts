@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { GatewayRequest, GatewayResponse, Handle, Refuse } from '../../../api/request.js'
 import { giveDownloads } from './downloads.js'
+import { resistFloods } from './floods.js'
 import { createRaw, type RawClient } from './raw.js'
 import type { Served } from './served.js'
 import { resistSmuggling } from './smuggling.js'
@@ -12,6 +13,7 @@ export const limits = {
   tokenBytesMax: 16_384,
   bodyMsMax: 2_000,
   answerMsMax: 5_000,
+  connectionsMax: 200,
   requestsInFlightMax: 1_000,
   tokensCachedMax: 10,
   stopMsMax: 3_000,
@@ -235,6 +237,7 @@ export async function conform(
     inside.destroy()
   })
 
+  resistFloods(t, { serve: () => serve(echo), connectionsMax: limits.connectionsMax, refused })
   giveDownloads(t, serve)
 
   t.test('a stop answers what has come in and closes what is idle', async (t) => {
