@@ -1,6 +1,7 @@
 /** A chart as the script of the page draws it. */
 export interface ReportChart {
-  readonly kind: 'bars' | 'lines'
+  /** A value of `steps` holds from its label to the next one. */
+  readonly kind: 'bars' | 'steps'
   /** Labels of the horizontal axis, one for each value. */
   readonly labels: readonly string[]
   /** What the vertical axis measures. */

@@ -98,7 +98,7 @@ function shapeFigure(rows: readonly ShapeFact[]): Markup {
   return figure(
     { title, summary },
     {
-      kind: 'lines',
+      kind: 'steps',
       labels: hours.map(clock),
       unit: measure,
       lines: drawn.map(({ code, values }) => ({ label: code || 'no rate', values })),

@@ -6,17 +6,27 @@ const heightPx = 220
 /** As wide as A4 within its margins. */
 const printPx = 640
 const dashes: readonly number[][] = [[], [], [], [6, 3], [6, 3], [6, 3]]
-const steps = [1, 2, 3, 4, 6, 7, 10, 14, 20, 30, 60, 120]
+const increments = [1, 2, 3, 4, 6, 7, 10, 14, 20, 30, 60, 120]
 const format = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
 
 function color(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 }
 
+/** Positions of the labels, then the values of each line. The last step ends one label behind its own. */
+function dataOf({ kind, labels, lines }: ReportChart): readonly (readonly (number | null)[])[] {
+  const ends = kind === 'steps' ? [labels.length - 1] : []
+  return [
+    [...labels, ...ends].map((_, index) => index),
+    ...lines.map(({ values }) => [...values, ...ends.map((last) => values[last] ?? null)]),
+  ]
+}
+
 function draw(place: HTMLElement): InstanceType<typeof uPlot> {
   const chart = JSON.parse(place.querySelector('script')?.textContent ?? '') as ReportChart
   const { kind, labels, unit, lines } = chart
   const bars = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.8, 40] }) : undefined
+  const steps = uPlot.paths.stepped?.({ align: 1, alignGaps: 1 })
   const axis = {
     stroke: () => color('--quiet'),
     grid: { stroke: () => color('--rule'), width: 1 },
@@ -31,7 +41,7 @@ function draw(place: HTMLElement): InstanceType<typeof uPlot> {
     scales: {
       x: {
         time: false,
-        range: () => [-0.6, labels.length - 0.4] as [number, number],
+        range: () => (bars ? [-0.6, labels.length - 0.4] : [0, labels.length]) as [number, number],
       },
       y: {
         range: (_: unknown, min: number | null, max: number | null) =>
@@ -42,7 +52,7 @@ function draw(place: HTMLElement): InstanceType<typeof uPlot> {
       {
         ...axis,
         space: 56,
-        incrs: steps,
+        incrs: increments,
         values: (_: unknown, ticks: number[]) => ticks.map((tick) => labels[tick] ?? ''),
       },
       {
@@ -68,12 +78,16 @@ function draw(place: HTMLElement): InstanceType<typeof uPlot> {
               points: { show: false },
               ...(index > 0 && { fill: () => color('--line-1') }),
             }
-          : { width: 2, dash: dashes[index] ?? [], points: { show: true, size: 4 } }),
+          : {
+              width: 2,
+              dash: dashes[index] ?? [],
+              points: { show: false },
+              ...(steps && { paths: steps }),
+            }),
       })),
     ],
   }
-  const data = [labels.map((_, index) => index), ...lines.map(({ values }) => [...values])]
-  return new uPlot(options as never, data as never, place)
+  return new uPlot(options as never, dataOf(chart) as never, place)
 }
 
 const drawn = [...document.querySelectorAll<HTMLElement>('.chart')].map((place) => ({

@@ -57,9 +57,13 @@ const facts: ReportFacts = {
 }
 
 /** The report in a browser, which collects requests and errors. */
-async function openReport(width: number, colorScheme: 'light' | 'dark' = 'light') {
+async function openReport(
+  width: number,
+  colorScheme: 'light' | 'dark' = 'light',
+  shown: ReportFacts = facts,
+) {
   const path = join(folder, 'report.html')
-  writeFileSync(path, renderReport(facts))
+  writeFileSync(path, renderReport(shown))
   const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme })
   const seen: string[] = []
   page.on('request', (request) => seen.push(request.url()))
@@ -87,12 +91,14 @@ t.test('a missing value is a gap', async (t) => {
   const columns = await paintedColumns(page, 1, '--line-1')
   const painted = columns.flatMap((rows, at) => (rows.length > 0 ? [at] : []))
   const [from = 0, to = 0] = [painted[0], painted.at(-1)]
-  const widthOf = (hours: number) => ((to - from) * hours) / 23
+  const widthOf = (hours: number) => ((to - from) * hours) / 24
   const holes = painted.flatMap((at, index) => {
     const before = painted[index - 1] ?? at
-    return at - before > widthOf(0.5) ? [Math.round((23 * (before - from)) / (to - from))] : []
+    return at - before > widthOf(0.5) ? [before - from, at - from] : []
   })
-  t.same(holes, [9, 19], 'nothing is drawn from 9:00 to 15:00 and from 19:00 to 21:00')
+  const hoursOf = (pixels: readonly number[]) =>
+    pixels.map((pixel) => Math.round((24 * pixel) / (to - from)))
+  t.same(hoursOf(holes), [10, 15, 20, 21], 'nothing is drawn from 10:00 to 15:00 and at 20:00')
   const hours = page.locator('details').last().locator('tbody tr')
   const cellsOf = (hour: number) => hours.nth(hour).locator('td').allTextContents()
   t.same(await cellsOf(9), ['09:00', '1.000'])
@@ -102,6 +108,20 @@ t.test('a missing value is a gap', async (t) => {
     ...['2026-01-02', '2', '–', '–', '–', '–', '–', '2'],
   ])
   t.match(await page.textContent('figcaption'), /64 of 72 expected reads are present \(88\.8 %\)/)
+})
+
+t.test('a load shape is a step for each hour, without a slope to the next', async (t) => {
+  const perHour = (hour: number) => (hour % 2 === 0 ? 1 : 3)
+  const shape = shapeOf('A').map((fact) => ({ ...fact, perHour: perHour(fact.hour) }))
+  const { page } = await openReport(1_000, 'light', { ...facts, shape })
+  const columns = await paintedColumns(page, 1, '--line-1')
+  const levels = columns.flatMap((rows) =>
+    rows.length > 0 && rows.length < 6 ? [rows[0] ?? 0] : [],
+  )
+  const [top, bottom] = [Math.min(...levels), Math.max(...levels)]
+  const between = levels.filter((row) => row > top + 2 && row < bottom - 2)
+  t.ok(bottom - top > 50 && levels.length > 400)
+  t.same(between, [])
 })
 
 t.test('charts follow the colours of the system and of paper', async (t) => {
