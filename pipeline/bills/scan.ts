@@ -107,13 +107,15 @@ export function newestDay(tables: RunTables, days: Days, asOf?: string): Stateme
 function knownReads(asOf: string, where: Sql): Sql {
   const known = sql`SELECT toUInt64(arrival) FROM publication
       WHERE arrival != 0 AND published_at <= toDateTime64(${literal(asOf)}, 3, 'UTC')`
+  const isKnown = (change: Sql) =>
+    sql`(${change} = 0 OR ${change} > 4294967295 OR ${change} IN (${known}))`
   const later = sql`SELECT toUInt64(arrival) FROM file_state FINAL
       WHERE status IN ('publishing', 'published') AND toUInt64(arrival) NOT IN (${known})`
   const replaced = sql`FROM restatement FINAL WHERE bitShiftRight(old_version, 32) IN (${known})
-        AND bitShiftRight(new_version, 32) IN (${later}) AND ${where}`
+        AND bitShiftRight(new_version, 32) IN (${later}) AND ${isKnown(sql`old_change`)} AND ${where}`
   const series = seriesOf(sql`meter_id`, sql`old_account_number`, sql`old_external_site_id`)
   return sql`SELECT meter_id, external_site_id, account_number, starts_at, local_day, local_hour, seconds, series, quantity
-      FROM usage_current WHERE toUInt64(arrival) IN (${known}) AND version NOT IN (SELECT old_version ${replaced}) AND ${where}
+      FROM usage_current WHERE toUInt64(arrival) IN (${known}) AND ${isKnown(sql`change`)} AND version NOT IN (SELECT old_version ${replaced}) AND ${where}
       UNION ALL
       SELECT meter_id, old_external_site_id, old_account_number, starts_at, local_day, local_hour, seconds, ${series}, old_quantity
       ${replaced}`

@@ -14,6 +14,7 @@ import { keepRegistered, moveOf, ownTable } from '../usage/classify.js'
 import { takenByArrival } from '../usage/from-store.js'
 import { gridOf, type StagingTotals, totalShapes } from '../usage/irregular-meters.js'
 import { countChanged } from '../usage/lengths/changed.js'
+import { findProved, mayProve } from '../usage/lengths/rekey.js'
 import { repairMeters, unusableArrivals } from '../usage/lengths/repairs.js'
 import { findLengths } from '../usage/lengths/settle.js'
 import { findDays, overlappingArrivals } from '../usage/overlap.js'
@@ -46,11 +47,12 @@ async function decideStaged(
   const { reads } = stagingOf(union.arrival)
   const staged = await sharesOf(store, reads)
   const leaving = await findUnproved(context, members, { table: reads, staged })
-  const { table, totals, provisional, unusable, fromStore } = await settleGroup(context, union)
+  const settled = await settleGroup(context, union)
+  const { table, totals, provisional, unusable, proving, fromStore } = settled
   const usable = table === reads ? staged : await sharesOf(store, table)
   const own = await keepRegistered(context, union, { table, rows: rowsOf(usable) })
   const overlapping = await findKnown(context, union, { table: own, totals })
-  for (const one of [...unusable, ...overlapping]) leaving.add(one)
+  for (const one of [...unusable, ...proving, ...overlapping]) leaving.add(one)
   const staying = members.filter(({ arrival }) => !leaving.has(arrival))
   if (staying.length === 0) return members.map((state) => ({ ...state, groupId: 0 }))
   const registered = own === table ? usable : await sharesOf(store, own)
@@ -104,6 +106,8 @@ interface Settled {
   readonly provisional: ReadonlyMap<number, number>
   /** Arrivals with rows of a length that is not usable; these are not in the table. */
   readonly unusable: readonly number[]
+  /** Arrivals that prove a length of stored reads. */
+  readonly proving: readonly number[]
   /** What each arrival took from the stored reads. */
   readonly fromStore: ReadonlyMap<number, string>
 }
@@ -119,13 +123,30 @@ async function settleGroup(context: PipelineContext, union: FileState): Promise<
   const { repairs } = await findLengths(context, union, { totals, onProvisional })
   const provisional = await countByArrival(store, reads, meters)
   if (repairs === 0) {
-    return { table: reads, totals, provisional, unusable: [], fromStore: new Map() }
+    const found = { table: reads, totals, provisional, unusable: [], fromStore: new Map() }
+    return { ...found, proving: await provingArrivals(context, union, found) }
   }
   const fromStore = await takenByArrival(store, union)
   const unusable = await unusableArrivals(store, { ...union, grid })
   await repairMeters(store, { ...union, grid }, moveOf(context, union))
   const moved = await totalShapes(store, { ...union, table: fixed }, grid)
-  return { table: fixed, totals: moved, provisional, unusable, fromStore }
+  const found = { table: fixed, totals: moved, provisional, unusable, fromStore }
+  return { ...found, proving: await provingArrivals(context, union, found) }
+}
+
+async function provingArrivals(
+  context: PipelineContext,
+  union: FileState,
+  { table, totals, provisional }: Pick<Settled, 'table' | 'totals' | 'provisional'>,
+): Promise<readonly number[]> {
+  const guessed = [...provisional.values()].reduce((sum, meters) => sum + meters, 0)
+  if (!mayProve(totals, guessed)) return []
+  const meters = (await findProved(context, union, table)).map(({ meterId }) => meterId)
+  if (meters.length === 0) return []
+  const rows = await context.store.rows<{ found: number }>({
+    sql: sql`SELECT DISTINCT ${arrivalOf} AS found FROM ${id(table)} WHERE meter_id IN ${literal(meters)}`,
+  })
+  return rows.map(({ found }) => found)
 }
 
 async function countByArrival(

@@ -39,6 +39,8 @@ export interface Notes {
   readonly fromStore?: string
   /** Meters whose interval length nothing proves yet. */
   readonly provisionalMeters?: number
+  /** Stored reads, and their meters, under a length that this file proved; 0 where they had it already. */
+  readonly rekeyed?: { readonly rows: number; readonly meters: number }
 }
 
 /** Rows or quantities by outcome; the five others add up to `read`. */

@@ -5,7 +5,13 @@ import { sql, typed } from '../store/sql.js'
 
 /** What becomes visible under a number of its own. */
 export type Subject =
-  | { readonly kind: 'file'; readonly arrival: number; readonly fileId: string }
+  | {
+      readonly kind: 'file'
+      readonly arrival: number
+      readonly fileId: string
+      /** Whether it stores earlier reads under another length. */
+      readonly rekeys?: boolean
+    }
   | { readonly kind: 'bills' | 'comparison'; readonly run: string }
   /** A change of what clients see, or held reads that a registration has claimed. */
   | { readonly kind: 'change' | 'claim'; readonly change: string }
@@ -121,6 +127,6 @@ export async function readLast(
 
 function toRow(subject: Subject): object {
   if (subject.kind !== 'file') return subject
-  const { kind, arrival, fileId } = subject
-  return { kind, arrival, file_id: fileId, change: arrival }
+  const { kind, arrival, fileId, rekeys = false } = subject
+  return { kind, arrival, file_id: fileId, change: arrival, rekeys }
 }

@@ -135,6 +135,14 @@ export function noteLengths(notes: Notes, { rejected, changed, provisional }: No
   return provisional > 0 ? { ...noted, provisionalMeters: provisional } : noted
 }
 
+/** Notes the stored reads whose length a file proves, and those of them that get another one. */
+export function noteRekeyed(notes: Notes, rekeyed: Notes['rekeyed']): Notes {
+  if (rekeyed === undefined) return notes
+  const { rows, meters } = rekeyed
+  const found = `earlier reads of a provisional interval length that this file proved to be another: ${rows} of ${meters} meters; they are stored under the new length since`
+  return { ...(rows === 0 ? notes : withWarnings(notes, [found])), rekeyed }
+}
+
 /** Notes the rows of the repeated hour whose hour nothing proves; the rejected ones are among them. */
 export function noteAmbiguous(
   notes: Notes,

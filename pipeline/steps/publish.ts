@@ -46,7 +46,10 @@ export async function completeAll(
   states: readonly FileState[],
   seen?: Seen,
 ): Promise<void> {
-  const subjects = states.map(({ arrival, fileId }) => ({ kind: 'file', arrival, fileId }) as const)
+  const subjects = states.map(({ arrival, fileId, notes }) => {
+    const rekeys = (notes.rekeyed?.rows ?? 0) > 0
+    return { kind: 'file', arrival, fileId, rekeys } as const
+  })
   const publications = await publishSubjects(context, subjects, seen)
   const published = states.map((state): FileState => {
     const publishedAt = publications.find(({ arrival }) => arrival === state.arrival)?.at

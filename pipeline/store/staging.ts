@@ -17,7 +17,8 @@ export type Staging = Readonly<Record<keyof typeof loaded, string>>
  * `whole` has the parts of `reads` where all of it is published as it stands. The others are there only
  * where it is not: `fixed` from the meters and days in `repairs` and, where their starts move, `moves`,
  * after what is stored of the meters in `sparse` was looked up; `provisional` has lengths that nothing
- * proves; `registered` without the meters that no customer has; `final` from what `days` and `overlaps`
+ * proves; `open` has stored reads of such a length, `rekeys` their new ones and `rekeyed` what is stored of
+ * them since; `registered` without the meters that no customer has; `final` from what `days` and `overlaps`
  * say of the reads that the store has already.
  */
 export type Derived = Readonly<Record<keyof typeof derived, string>>
@@ -39,6 +40,9 @@ const derived = {
   fixed: 'fixed',
   registered: 'registered',
   provisional: 'provisional',
+  open: 'open',
+  rekeys: 'rekey',
+  rekeyed: 'rekeyed',
   days: 'day',
   overlaps: 'overlap',
   whole: 'whole',

@@ -6,7 +6,7 @@ import { holdReads } from '../customers/held.js'
 import { countForeign, foreignRows, keepOwn } from '../customers/registered.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addCounted, type Counted, noneCounted, subtractQuantities } from '../ledger/sums.js'
-import { withOutcomes } from '../ledger/verdict.js'
+import { noteRekeyed, withOutcomes } from '../ledger/verdict.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
 import {
@@ -19,6 +19,7 @@ import {
 } from '../store/staging.js'
 import { repairedVersion } from '../verify/repaired.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
+import { findRekeyed, mayProve, type Rekeyed } from './lengths/rekey.js'
 import { type Move, repairMeters, type Unusable } from './lengths/repairs.js'
 import { findLengths, rejectLengths } from './lengths/settle.js'
 import { countFinal, countSurvivors, repeatsWithin } from './outcome.js'
@@ -193,6 +194,8 @@ export async function classify(
   usable: Usable,
 ): Promise<FileState> {
   const { store } = context
+  const rekeyed = await rekey(context, state, usable)
+  const rekeys = rekeyed !== undefined && rekeyed.rows > 0
   const { table, totals, survivors } = usable
   const { firstDay, lastDay } = totals
   const repeats = survivors !== totals.rows
@@ -201,12 +204,22 @@ export async function classify(
   const isSparse = days === 'many'
   const order = state.notes.repairs ?? arrival
   const span = { firstDay, lastDay }
-  const staged: Staged = { arrival, order, decision, feed, table, ...span, repeats, isSparse }
+  const staged: Staged = {
+    arrival,
+    order,
+    decision,
+    feed,
+    table,
+    ...span,
+    repeats,
+    isSparse,
+    rekeys,
+  }
   const within = !repeats
     ? { duplicate: noneCounted, superseded: noneCounted }
     : await repeatsWithin(store, table)
   const overlap =
-    days === 'none' ? noOverlap : await compareWithStore(store, staged, context.profile)
+    days === 'none' && !rekeys ? noOverlap : await compareWithStore(store, staged, context.profile)
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
   const attaches = thins ? derivedOf(state).final : await ownTable(store, state, table)
   if (thins) {
@@ -226,8 +239,21 @@ export async function classify(
     status: 'publishing',
     restated: { rows: overlap.restated.rows, netQuantity: overlap.netQuantity },
     attaches,
-    restates: overlap.restated.rows + overlap.rewritten.rows > 0,
+    restates: rekeys || overlap.restated.rows + overlap.rewritten.rows > 0,
+    notes: noteRekeyed(state.notes, rekeyed),
   }
+}
+
+/** What a file proves of stored reads: nothing, without a look at them, where it has no meter of theirs. */
+async function rekey(
+  context: PipelineContext,
+  state: FileState,
+  { table, totals, provisional }: Usable,
+): Promise<Rekeyed | undefined> {
+  // Which meters were left out because nobody has them is not known here.
+  const guessed = state.rows.unregistered > 0 ? 0 : provisional
+  if (!mayProve(totals, guessed) && state.notes.repairs === undefined) return undefined
+  return findRekeyed(context, state, table)
 }
 
 function extentOf({

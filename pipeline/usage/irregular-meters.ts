@@ -5,6 +5,7 @@ import { daySeconds } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
 import { type Decision, derivedOf, durable } from '../store/staging.js'
+import { openLengths } from './lengths/provisional.js'
 
 /** What the rows of a file are laid on. */
 export interface Grid {
@@ -43,6 +44,8 @@ export interface StagingTotals {
   readonly irregularMeters: number
   /** Rows of those. */
   readonly irregularRows: number
+  /** Meters of which stored reads may have a length that nothing proves. */
+  readonly openMeters: number
 }
 
 /** A staging table that a decision looks at. */
@@ -88,7 +91,8 @@ export async function totalShapes(
         toString(max(last_day)) AS to_day, toUnixTimestamp(min(first)) AS from_start,
         toUnixTimestamp(max(last)) AS to_start,
         sumIf(meters, ${irregular(grid)}) AS irregular_meters,
-        sumIf(meters * rows, ${irregular(grid)}) AS irregular_rows
+        sumIf(meters * rows, ${irregular(grid)}) AS irregular_rows,
+        (SELECT uniqExact(meter_id) FROM (${openLengths(staged)})) AS open_meters
       FROM (
         SELECT ${shape}, count() AS meters, sum(quantity) AS total
         FROM (${meterShapes(staged)}) GROUP BY ${shape}
@@ -105,6 +109,7 @@ export async function totalShapes(
     lastIntervalStart: Number(row?.['to_start'] ?? 0),
     irregularMeters: Number(row?.['irregular_meters'] ?? 0),
     irregularRows: Number(row?.['irregular_rows'] ?? 0),
+    openMeters: Number(row?.['open_meters'] ?? 0),
   }
 }
 

@@ -5,10 +5,11 @@ import { learnAccounts } from '../customers/registrations.js'
 import { warnOfRenumbering } from '../customers/renumbering.js'
 import { isOfFile } from '../customers/stored-facts.js'
 import type { Kind, LoadTask, Opened, Receiver } from '../kind.js'
-import { numberOf } from '../ledger/file-state.js'
+import { type FileState, numberOf } from '../ledger/file-state.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
 import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
+import type { Store } from '../store/clickhouse.js'
 import { sql } from '../store/sql.js'
 import { attach, createStaging, emptyStaging, putBack, stagingOf } from '../store/staging.js'
 import { countLines } from '../store/versions.js'
@@ -18,6 +19,7 @@ import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
 import { markStaged } from './days/stale.js'
 import { gridOf, totalShapes } from './irregular-meters.js'
 import { recordProvisional } from './lengths/provisional.js'
+import { recordProved } from './lengths/rekey.js'
 import { measure } from './measure.js'
 import { noteReplaced, recordMoves, recordRestatements } from './overlap.js'
 import { reconcileUsage } from './reconcile.js'
@@ -47,6 +49,7 @@ export const usageKind: Kind = {
       await store.command(recordRestatements(state))
       await store.command(recordMoves(state))
     }
+    const proving = states.filter(({ notes }) => notes.rekeyed !== undefined)
     const repairs = states.filter(({ notes }) => notes.repairs !== undefined)
     for (const state of repairs) {
       const { arrival: number, attaches: table, notes } = state
@@ -55,16 +58,11 @@ export const usageKind: Kind = {
       await noteRepaired(store, state, usageTable)
     }
     const first = states.filter((state) => !repairs.includes(state))
-    if (first.length === 0) return
-    const guessed = first.filter(({ notes }) => notes.provisionalMeters !== undefined)
-    for (const state of new Map(guessed.map((one) => [one.attaches, one])).values()) {
-      const decision = { ...state, arrival: numberOf(state) }
-      await store.command(recordProvisional(decision, state.attaches))
+    if (first.length > 0) await attachFirst(store, first)
+    for (const { arrival, decision, notes } of proving) {
+      const order = notes.repairs ?? arrival
+      await store.command(recordProved({ arrival, decision, order }))
     }
-    const tables = new Map(first.map((state) => [state.attaches, numberOf(state)]))
-    const marks = [...tables].map(([table, number]) => markStaged({ number, table }))
-    await Promise.all([notePublished(first), ...marks].map((write) => store.command(write)))
-    for (const table of tables.keys()) await attach(store, usageTable.table, table)
   },
   isVisible: async (store, { arrival }) => {
     const found = { sql: sql`SELECT 1 FROM usage_read WHERE ${isOfFile(arrival)} LIMIT 1` }
@@ -138,4 +136,17 @@ async function count(context: PipelineContext, { arrival, chunk }: LoadTask): Pr
   const statement = countLines({ arrival, ...chunk })
   const [counted] = await context.store.rows<{ rows: string }>(statement)
   return Number(counted?.rows ?? 0)
+}
+
+/** Attaches what has never been stored. */
+async function attachFirst(store: Store, first: readonly FileState[]): Promise<void> {
+  const guessed = first.filter(({ notes }) => notes.provisionalMeters !== undefined)
+  for (const state of new Map(guessed.map((one) => [one.attaches, one])).values()) {
+    const decision = { ...state, arrival: numberOf(state) }
+    await store.command(recordProvisional(decision, state.attaches))
+  }
+  const tables = new Map(first.map((state) => [state.attaches, numberOf(state)]))
+  const marks = [...tables].map(([table, number]) => markStaged({ number, table }))
+  await Promise.all([notePublished(first), ...marks].map((write) => store.command(write)))
+  for (const table of tables.keys()) await attach(store, usageTable.table, table)
 }

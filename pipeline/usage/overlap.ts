@@ -8,6 +8,7 @@ import { createReads, type Decision, derivedOf, onceSettings } from '../store/st
 import { arrivalOf } from '../store/versions.js'
 import { noteRows, usageTable } from '../verify/entries.js'
 import { noteReplacedAgain } from '../verify/repaired.js'
+import { isRekeyed, readColumns, recordOverlaps, rekeyedReads } from './lengths/rekey.js'
 
 /** The staging table of a file from which it is to be published, and the local days it covers. */
 export interface Staged extends Decision {
@@ -21,6 +22,8 @@ export interface Staged extends Decision {
   readonly repeats: boolean
   /** Whether the store has so much more in these days that only the meters of the file are looked up. */
   readonly isSparse: boolean
+  /** Whether stored reads get another key with the file: it is compared with what is stored since. */
+  readonly rekeys?: boolean
 }
 
 function rowsOf({ table, repeats }: Staged): Sql {
@@ -79,6 +82,7 @@ export async function compareWithStore(
   naming: Naming,
 ): Promise<Overlap> {
   await findOverlaps(store, staged)
+  if (staged.rekeys) await store.command(recordOverlaps(staged))
   const { days, overlaps } = tablesOf(staged)
   const isRepair = staged.order !== staged.arrival
   if (!isRepair && (await isAhead(store, staged, naming))) await store.command(confirm(staged))
@@ -134,8 +138,10 @@ function currentOf(staged: Staged): Sql {
   const ofMeters = staged.isSparse
     ? sql` AND meter_id IN (SELECT meter_id FROM ${id(series)})`
     : sql``
-  return sql`SELECT * FROM usage_current
-    WHERE ${inDays(staged)} AND arrival != ${staged.arrival}${ofMeters}`
+  const stored = sql`FROM usage_current WHERE ${inDays(staged)} AND arrival != ${staged.arrival}${ofMeters}`
+  if (!staged.rekeys) return sql`SELECT * ${stored}`
+  return sql`SELECT ${readColumns} ${stored} AND NOT ${isRekeyed(staged)}
+    UNION ALL ${rekeyedReads(staged, inDays(staged))}`
 }
 
 /** Both sides come in the order of the key: merging them takes no memory, whatever the file's size. */
@@ -177,7 +183,7 @@ function compareRows(staged: Staged): Sql {
       c.local_hour AS local_hour,
       s.quantity AS new_quantity, c.quantity AS old_quantity,
       c.account_number AS old_account_number, c.external_site_id AS old_external_site_id,
-      s.version AS new_version, c.version AS old_version,
+      s.version AS new_version, c.version AS old_version, c.change AS old_change, seconds AS new_seconds,
       multiIf(${sameValues}, 'duplicate', c.version > s.version OR ${confirmed}, 'superseded',
         s.quantity != c.quantity, 'restated', 'rewritten') AS kind
     FROM (SELECT * FROM ${rowsOf(staged)} WHERE ${differing}) AS s
@@ -238,25 +244,26 @@ export function recordRestatements(decision: Decision): Statement {
   return {
     sql: sql`INSERT INTO restatement
       (meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity, new_quantity,
-       old_account_number, old_external_site_id, old_version, new_version)
+       old_account_number, old_external_site_id, old_version, new_version, new_seconds, old_change)
       SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity,
-        new_quantity, old_account_number, old_external_site_id, old_version, new_version
-      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten')`,
+        new_quantity, old_account_number, old_external_site_id, old_version, new_version,
+        new_seconds, old_change
+      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten', 'rekeyed', 'outdone')`,
   }
 }
 
 /** Counts what a file replaces by the arrivals that lose it; it counts from the verdict on. */
 export function noteReplaced(decision: Decision & Pick<FileState, 'notes'>): Statement {
   const from = sql`(SELECT old_version AS version, new_version, old_quantity AS quantity
-      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten'))`
+      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten', 'outdone'))`
   if (decision.notes.repairs !== undefined) return noteReplacedAgain(decision, from)
   const { table: target, total } = usageTable
   return noteRows({ kind: 'replaced', cause: decision.arrival, target, from, total })
 }
 
 /**
- * Lists days of meters on which a file moves reads to another account or premise: who had pulled such
- * a read does not see it again. Readers see the list with the number of the file. The clients are
+ * Lists days of meters on which a file moves reads to another account or premise, or under another length:
+ * who had pulled such a read does not see it again. Readers see the list with the number of the file. The clients are
  * those of the moment; a change of theirs is listed by itself.
  */
 export function recordMoves(state: Decision & { readonly attaches: string }): Statement {
@@ -266,7 +273,9 @@ export function recordMoves(state: Decision & { readonly attaches: string }): St
       o.old_account_number AS old_account, o.old_external_site_id AS old_site,
       n.account_number AS new_account, n.external_site_id AS new_site
     FROM ${overlaps} AS o INNER JOIN ${id(attaches)} AS n ON n.version = o.new_version
-    WHERE o.kind IN ('restated', 'rewritten') AND (old_account != new_account OR old_site != new_site)`
+    WHERE o.kind IN ('restated', 'rewritten') AND (old_account != new_account OR old_site != new_site)
+    UNION ALL SELECT meter_id, local_day, starts_at, old_account_number, old_external_site_id,
+      old_account_number, old_external_site_id FROM ${overlaps} WHERE kind IN ('rekeyed', 'outdone')`
   const ownerOf = (account: Sql, site: Sql) => sql`arrayFirst(h -> h.1 = ${site}
       AND (h.2 = ${account} OR (h.2 = '\\0' AND ${account} NOT IN (SELECT account_number FROM tenancy)))
       AND h.3 <= m.starts_at AND m.starts_at < h.4, t.held).5`

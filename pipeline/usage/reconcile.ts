@@ -26,6 +26,7 @@ import { refuseRepair } from '../verify/repaired.js'
 import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
 import { takenFromStore } from './from-store.js'
 import { countChanged } from './lengths/changed.js'
+import { attachRekeyed } from './lengths/rekey.js'
 import { rejectAmbiguous } from './repeated-hour/choices.js'
 
 /** Decides what becomes of a usage file whose rows add up. */
@@ -78,6 +79,9 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
   const { unregistered } = kept
   const decided = await classify(context, withOutcomes(counted, { unregistered }), kept)
   await proveOutcomes(context, decided)
+  if ((decided.notes.rekeyed?.rows ?? 0) > 0) {
+    await context.store.command(attachRekeyed(decided, decided.attaches))
+  }
   return decided
 }
 

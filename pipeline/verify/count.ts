@@ -3,7 +3,13 @@ import type { Store } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
 import { arrivalOf } from '../store/versions.js'
 import { daySteps } from '../usage/days/steps.js'
-import { type CountedTable, countedTables, usageTable, visibleEntries } from './entries.js'
+import {
+  type CountedTable,
+  countedTables,
+  currentOf,
+  usageTable,
+  visibleEntries,
+} from './entries.js'
 
 /** An arrival of which other rows are stored than its entries say. */
 export interface Difference {
@@ -83,7 +89,7 @@ async function addStored(
   const sums = tables.map(({ table, total }) => {
     return sql`SELECT ${arrivalOf} AS of, toString(count()) AS rows,
         toString(sum(toDecimal128(${total}, 6))) AS quantity
-      FROM ${id(table)} FINAL WHERE ${where} GROUP BY of`
+      FROM ${currentOf(table)} WHERE ${where} GROUP BY of`
   })
   const found = await store.rows<{ of: number; rows: string; quantity: string }>({
     sql: join(sums, sql` UNION ALL `),

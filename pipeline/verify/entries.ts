@@ -19,6 +19,11 @@ export interface CountedTable {
 
 export const usageTable: CountedTable = { table: 'usage_read', total: sql`quantity` }
 
+/** The current rows of such a table; for a FROM. */
+export function currentOf(table: string): Sql {
+  return table === usageTable.table ? sql`usage_current` : sql`${id(table)} FINAL`
+}
+
 /** Every table that files are published into. */
 export const countedTables: readonly CountedTable[] = [
   usageTable,

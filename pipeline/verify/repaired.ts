@@ -6,7 +6,7 @@ import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
 import { arrivalOf, versionOf } from '../store/versions.js'
-import { type CountedTable, latestRank, usageTable, visibleEntries } from './entries.js'
+import { type CountedTable, currentOf, latestRank, usageTable, visibleEntries } from './entries.js'
 
 /** A file that brings rows of an earlier arrival back has the rows under the versions of that one. */
 export function repairedVersion({ arrival, notes }: Pick<FileState, 'arrival' | 'notes'>): Sql {
@@ -16,7 +16,7 @@ export function repairedVersion({ arrival, notes }: Pick<FileState, 'arrival' | 
 
 /** Versions of stored reads that a published file replaced: they only show because its rows are missing. */
 const replacedVersions = sql`SELECT old_version FROM restatement
-  WHERE old_version != new_version AND bitShiftRight(new_version, 32) IN (
+  WHERE old_version != new_version AND bitAnd(new_version, 4294967295) != 0 AND bitShiftRight(new_version, 32) IN (
     SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)`
 
 /**
@@ -44,7 +44,7 @@ export async function noteRepaired(
         if(noted_rows = 0, 0, stored.2 - noted.2), ${latestRank('repaired', arrival)}
       FROM (SELECT stored.1 - noted.1 AS more, stored.3 AS is_once,
         (SELECT (toInt64(countIf(${isKept})), sumIf(toDecimal128(${total}, 6), ${isKept}),
-            count() = uniqExact(version)) FROM ${id(table)} FINAL
+            count() = uniqExact(version)) FROM ${currentOf(table)}
           WHERE version >= ${from as Sql} AND version < ${to as Sql}) AS stored,
         (SELECT (sum(e.rows), sum(e.quantity)) FROM (SELECT * FROM published_rows FINAL) AS e
           WHERE e.arrival = ${of} AND NOT (${own}) AND ${visibleEntries}) AS noted)`,
@@ -98,7 +98,7 @@ export function noteReplacedAgain(
         FROM (SELECT * FROM published_rows FINAL) AS e WHERE ${visibleEntries} GROUP BY of) AS n ON n.of = o.of
       INNER JOIN (SELECT ${arrivalOf} AS of, toInt64(count()) AS stored,
           sum(toDecimal128(${total}, 6)) AS stored_total
-        FROM ${id(table)} FINAL WHERE ${arrivalOf} IN (${losing}) GROUP BY of) AS s ON s.of = o.of
+        FROM ${currentOf(table)} WHERE ${arrivalOf} IN (${losing}) GROUP BY of) AS s ON s.of = o.of
       WHERE noted <= stored AND o.of NOT IN (
         SELECT arrival FROM published_rows WHERE kind = 'replaced' AND cause = ${arrival})`,
   }

@@ -101,6 +101,7 @@ CREATE TABLE IF NOT EXISTS {database}.publication{onCluster} (
     file_id String COMMENT 'sha256 of the bytes of the file as received, else empty',
     run String COMMENT 'run of bills or comparisons, else empty',
     change UInt64 COMMENT 'change of usage_change_row; of a file its arrival; 0 if none',
+    rekeys Bool COMMENT 'whether the file stored earlier reads under a length that it proved',
     claim String COMMENT 'id of the claim, random'
 ) ENGINE = {engine:MergeTree}
 ORDER BY published_seq

@@ -9,7 +9,8 @@ CREATE TABLE IF NOT EXISTS {database}.usage_read{onCluster} (
     account_number String COMMENT 'contract account as sent',
     external_site_id String COMMENT 'premise as sent',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4),
-    change UInt64 COMMENT 'change by which a registration claimed a held read; 0 for all other reads',
+    change UInt64 COMMENT 'change by which a registration claimed a held read; of a read under a new length the arrival that proved it; 0 for all other reads',
+    is_rekeyed Bool COMMENT 'whether the read is stored under another length since, and no read under this key any more',
     series UInt64 MATERIALIZED bitOr(
         bitAnd(cityHash64(meter_id), 18446744069414584320),
         bitAnd(cityHash64(meter_id, account_number, external_site_id, seconds), 4294967295))
@@ -57,7 +58,9 @@ CREATE TABLE IF NOT EXISTS {database}.restatement{onCluster} (
     old_account_number String COMMENT 'contract account before',
     old_external_site_id String COMMENT 'premise before',
     old_version UInt64 COMMENT 'version of the read before',
-    new_version UInt64 COMMENT 'version of the read that replaced it'
+    new_version UInt64 COMMENT 'version of the read that replaced it; line 0 where the arrival gave the read another length',
+    new_seconds UInt32 COMMENT 'length under which the read is stored since, in seconds',
+    old_change UInt64 COMMENT 'change of the read before, as in usage_read'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (local_day, meter_id, starts_at, seconds, new_version)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
@@ -81,8 +84,9 @@ CREATE TABLE IF NOT EXISTS {database}.provisional_length{onCluster} (
     local_day Date COMMENT 'local calendar day on which the intervals start',
     seconds UInt32 COMMENT 'length under which the reads of the arrival are stored on that day',
     arrival UInt32 COMMENT 'arrival whose rows did not prove the length',
+    proved_by UInt32 COMMENT 'arrival that proved a length for these reads, under which they are stored since; 0 while none has',
     recorded_at DateTime('UTC') DEFAULT now() COMMENT 'when it was recorded'
-) ENGINE = {engine:ReplacingMergeTree}
+) ENGINE = {engine:ReplacingMergeTree(proved_by)}
 ORDER BY (meter_id, local_day, seconds, arrival)
 TTL recorded_at + INTERVAL 400 DAY
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
@@ -124,6 +128,7 @@ COMMENT 'Days whose stored sums may differ from their reads, recorded before the
 CREATE OR REPLACE VIEW {database}.usage_current{onCluster}
 AS SELECT *, series, toUInt32(bitShiftRight(version, 32)) AS arrival
 FROM {database}.usage_read FINAL
+WHERE NOT is_rekeyed
 COMMENT 'Current reads before any join';
 
 CREATE OR REPLACE VIEW {database}.usage{onCluster} (
@@ -144,7 +149,7 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     published_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when its file was published; NULL for the moment between the attach of the file and its number',
     published_seq Nullable(UInt64) COMMENT 'number of the publication of the read; pull increments by it. NULL for the same moment'
 ) AS WITH
-    (SELECT (groupArray(change), groupArray(published_seq), groupArray(published_at)) FROM {database}.publication WHERE kind = 'claim') AS claims,
+    (SELECT (groupArray(change), groupArray(published_seq), groupArray(published_at)) FROM {database}.publication WHERE kind = 'claim' OR rekeys) AS claims,
     (SELECT (count(), groupArrayIf(meter_id, unit = ''), groupArrayIf(stretches, unit = '')) FROM {database}.meter_unit) AS deviating,
     if(u.meter_id IN (SELECT meter_id FROM {database}.meter_unit), multiIf(
         u.meter_id IN (SELECT meter_id FROM {database}.meter_unit WHERE unit = if('{electricUnit}' = 'Wh', 'kWh', 'Wh')), if('{electricUnit}' = 'Wh', 'kWh', 'Wh'),
@@ -331,6 +336,7 @@ CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
     time_zone String COMMENT 'time zone of the utility, of local_day and local_start',
     old_quantity Decimal(18, 6) COMMENT 'quantity before, as sent',
     new_quantity Decimal(18, 6) COMMENT 'quantity after, as sent',
+    new_seconds UInt32 COMMENT 'length of the interval since, in seconds; another one where a later file proved the length of a provisional read',
     unit String COMMENT 'unit of both quantities: kWh, Wh, ccf, cm or therm',
     old_file_id String COMMENT 'sha256 of the file that the old read came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
@@ -349,7 +355,7 @@ CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
 SELECT
     r.meter_id AS meter_id, r.starts_at AS starts_at, r.seconds AS seconds, r.local_day AS local_day,
     toTimeZone(r.starts_at, '{timeZone}') AS local_start, '{timeZone}' AS time_zone,
-    r.old_quantity AS old_quantity, r.new_quantity AS new_quantity,
+    r.old_quantity AS old_quantity, r.new_quantity AS new_quantity, r.new_seconds AS new_seconds,
     if(r.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm', 'therm'), registered_unit, '{gasUnit}'),
         if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}')) AS unit,
     o.file_id AS old_file_id, n.file_id AS new_file_id,
@@ -359,8 +365,8 @@ INNER JOIN (SELECT arrival, file_id, published_at, published_seq FROM {database}
     ON n.arrival = bitShiftRight(r.new_version, 32)
 LEFT JOIN (SELECT arrival, file_id FROM {database}.file_state FINAL) AS o
     ON o.arrival = bitShiftRight(r.old_version, 32)
-WHERE r.old_quantity != r.new_quantity
-COMMENT 'Reads that a later file replaced by another value';
+WHERE r.old_quantity != r.new_quantity OR r.new_seconds != r.seconds
+COMMENT 'Reads that a later file replaced by another value or stored under another length';
 
 CREATE OR REPLACE VIEW {database}.usage_as_of{onCluster} AS
 WITH
@@ -386,22 +392,26 @@ SELECT
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
         if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm', 'therm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
     u.account_number AS account_number, u.external_site_id AS external_site_id,
-    f.file_id AS file_id, u.version AS version, toNullable(f.published_at) AS published_at, toNullable(f.published_seq) AS published_seq
+    f.file_id AS file_id, u.version AS version, toNullable(greatest(f.published_at, r.published_at)) AS published_at,
+    toNullable(greatest(f.published_seq, r.published_seq)) AS published_seq
 FROM
 (
     SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
-        account_number, external_site_id, version
+        account_number, external_site_id, version, change
     FROM {database}.usage_current
     WHERE toUInt64(arrival) IN (SELECT arrival FROM published)
+        AND (change = 0 OR change > 4294967295 OR change IN (SELECT arrival FROM published))
     UNION ALL
     SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity AS quantity,
         old_account_number AS account_number, old_external_site_id AS external_site_id,
-        old_version AS version
+        old_version AS version, old_change AS change
     FROM {database}.restatement FINAL
     WHERE bitShiftRight(old_version, 32) IN (SELECT arrival FROM published)
+        AND (old_change = 0 OR old_change > 4294967295 OR old_change IN (SELECT arrival FROM published))
         AND bitShiftRight(new_version, 32) NOT IN (SELECT arrival FROM published)
 ) AS u
 ANY LEFT JOIN published AS f ON f.arrival = bitShiftRight(u.version, 32)
+ANY LEFT JOIN published AS r ON r.arrival = u.change
 ORDER BY u.version DESC
 LIMIT 1 BY u.meter_id, u.starts_at, u.seconds
 COMMENT 'Reads as known at an instant: SELECT * FROM usage_as_of(known_at = ''2026-01-31 12:00:00''). It has the columns of the view usage; see their comments there, because ClickHouse stores none for a view with a parameter';
@@ -414,7 +424,7 @@ CREATE OR REPLACE VIEW {database}.usage_change{onCluster} (
     last_local_day Date COMMENT 'last local calendar day whose reads changed, inclusive',
     client_ids_before Array(String) COMMENT 'clients that owned the reads before; an erasure names none, and removes clients who have nothing at the meter any more',
     client_ids_after Array(String) COMMENT 'clients that own the reads since; empty if nobody does, or if they were erased later',
-    cause String COMMENT 'ownership: a registration, a move or the end of a tenancy; read: a file moved reads to another account or premise, or a registration claimed held reads; cost: another rate, cycle or unit; erasure: an account was erased, and its reads are gone'
+    cause String COMMENT 'ownership: a registration, a move or the end of a tenancy; read: a file moved reads to another account or premise or proved another length for them, or a registration claimed held reads; cost: another rate, cycle or unit; erasure: an account was erased, and its reads are gone'
 ) AS SELECT
     p.published_seq AS published_seq, p.published_at AS published_at, r.meter_id AS meter_id, r.local_day AS local_day,
     r.last_local_day AS last_local_day, r.client_ids_before AS client_ids_before, r.client_ids_after AS client_ids_after,

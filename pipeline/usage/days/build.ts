@@ -118,12 +118,12 @@ export function dailySums(scope: Sql): Sql {
     return sql`max(if(empty(claims.1), f.${column}, ${claimed}))`
   }
   return sql`WITH (SELECT (groupArray(change), groupArray(published_seq), groupArray(published_at))
-      FROM publication WHERE kind = 'claim') AS claims
+      FROM publication WHERE kind = 'claim' OR rekeys) AS claims
     SELECT r.local_day AS local_day, r.meter_id AS meter_id, r.commodity AS commodity,
       r.seconds AS series, sum(r.quantity) AS quantity, toUInt32(count()) AS intervals,
       -sumIf(r.quantity, r.quantity < 0) AS exported, max(r.quantity) AS peak,
       argMax(r.starts_at, r.quantity) AS peak_at, ${latest('at')} AS at, ${latest('seq')} AS seq
-    FROM (SELECT *, ${arrivalOf} AS arrival FROM usage_read FINAL WHERE ${scope}) AS r
+    FROM (SELECT * FROM usage_current WHERE ${scope}) AS r
     ANY LEFT JOIN (SELECT arrival, published_seq, published_at FROM publication WHERE arrival != 0) AS f
       ON f.arrival = r.arrival
     GROUP BY local_day, meter_id, commodity, series`

@@ -19,9 +19,11 @@ export interface StagedReads {
  * view `usage_day` adds up the reads of these days. Repeating it changes nothing.
  */
 export function markStaged({ number, table, repairs }: StagedReads): Statement {
+  // Of a file alone, reads of other arrivals are those that it stores under another length.
+  const own = typed('UInt32', repairs ?? number)
   const [change, arrival] = isGroup(number)
     ? [arrivalOf, arrivalOf]
-    : [typed('UInt32', number), typed('UInt32', repairs ?? number)]
+    : [typed('UInt32', number), sql`if(${arrivalOf} = ${own}, ${own}, 0)`]
   const few = sql`(SELECT count() FROM (
       SELECT DISTINCT local_day, meter_id FROM ${id(table)} LIMIT ${literal(meterDaysMax + 1)}
     )) <= ${literal(meterDaysMax)}`

@@ -1,6 +1,7 @@
 import type { Store } from '../../store/clickhouse.js'
 import { id, sql, typed } from '../../store/sql.js'
 import { arrivalOf } from '../../store/versions.js'
+import { isProvisional } from './provisional.js'
 
 /** Usable rows of a file in a staging table, and the local days that they cover. */
 export interface UsableRows {
@@ -20,7 +21,8 @@ export interface Changed {
 /**
  * How many meters have another length in a file than on the same days, or on the last day before
  * them, in the store, for each arrival among its rows that has any. Where the file and the store have
- * one length only, no meter is looked at.
+ * one length only, no meter is looked at. Provisional lengths do not count: those that the file proves to
+ * be others are replaced.
  */
 export async function countChanged(store: Store, usable: UsableRows): Promise<readonly Changed[]> {
   const { arrival, feed, table, firstDay, lastDay } = usable
@@ -43,8 +45,8 @@ export async function countChanged(store: Store, usable: UsableRows): Promise<re
       FROM (SELECT meter_id, groupUniqArray(seconds) AS lengths, max(${arrivalOf}) AS of
         FROM ${id(table)} GROUP BY meter_id) AS f
       INNER JOIN (
-        SELECT meter_id, groupUniqArray(seconds) AS lengths FROM usage_read
-        WHERE ${near} GROUP BY meter_id
+        SELECT meter_id, groupUniqArray(seconds) AS lengths FROM usage_current
+        WHERE ${near} AND NOT ${isProvisional(sql`1`)} GROUP BY meter_id
       ) AS s ON s.meter_id = f.meter_id
       WHERE NOT hasAll(s.lengths, f.lengths) GROUP BY arrival`,
   })

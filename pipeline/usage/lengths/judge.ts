@@ -103,10 +103,10 @@ function findRuns(
   return runs
 }
 
-type KnownLength = Pick<StoredLength, 'day' | 'seconds'>
+export type KnownLength = Pick<StoredLength, 'day' | 'seconds'>
 
 /** The length on a day, or on the nearest day before it; the finest where one day has two. */
-function nearest(known: readonly KnownLength[], day: string): number | undefined {
+export function nearest(known: readonly KnownLength[], day: string): number | undefined {
   let best: KnownLength | undefined
   for (const one of known) {
     if (one.day > day || (best !== undefined && one.day < best.day)) continue
@@ -116,7 +116,7 @@ function nearest(known: readonly KnownLength[], day: string): number | undefined
 }
 
 /** Whether all rows of a day can be reads of a length. */
-function fits(starts: readonly number[], seconds: number): boolean {
+export function fits(starts: readonly number[], seconds: number): boolean {
   if (seconds === daySeconds) return starts.length === 1
   return gapsOf(starts).every((gap) => gap % seconds === 0)
 }

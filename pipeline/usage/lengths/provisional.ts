@@ -36,8 +36,18 @@ export function recordProvisional(decision: Decision, attaches: string): Stateme
   }
 }
 
+/**
+ * Lengths that no file has proved, of the meters of the table that was summed up last. Of a file that comes
+ * in again as a repair, those that it proved then, too.
+ */
+export function openLengths(decision: Decision, repairs = 0): Sql {
+  return sql`SELECT meter_id, local_day, seconds, arrival FROM provisional_length FINAL
+    WHERE proved_by IN (0, ${repairs}) AND meter_id IN (SELECT meter_id FROM ${id(derivedOf(decision).series)})`
+}
+
 /** Whether nothing proves the length of a stored read, by its arrival. */
 export function isProvisional(ofMeters: Sql): Sql {
   return sql`(meter_id, local_day, seconds, ${arrivalOf}) IN (
-        SELECT meter_id, local_day, seconds, arrival FROM provisional_length WHERE ${ofMeters})`
+        SELECT meter_id, local_day, seconds, arrival FROM provisional_length FINAL
+        WHERE proved_by = 0 AND ${ofMeters})`
 }

@@ -153,10 +153,10 @@ async function lengthsWithin(
   }>({
     sql: sql`SELECT meter_id, toString(local_day) AS at, min(seconds) AS length,
         ${isProvisional(named)} AS isProvisional
-      FROM usage_read
+      FROM usage_current
       WHERE local_day BETWEEN ${typed('Date', from)} AND ${typed('Date', to)}
         AND ${named}
-        AND bitShiftRight(version, 32) != ${decision.arrival}
+        AND arrival != ${decision.arrival}
       GROUP BY meter_id, local_day, isProvisional
       ${step === 0 ? sql`` : sql`ORDER BY local_day DESC LIMIT 1 BY meter_id, isProvisional`}`,
   })

@@ -1,0 +1,84 @@
+import { intervalEnd } from '../../../schemas/time/read-timestamp.js'
+import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
+import { toLength } from '../sample.js'
+import { fits, type KnownLength, nearest } from './judge.js'
+
+/** Reads of a meter that have one length on a local day, from one file or from several. */
+export interface ReadSeries extends KnownLength {
+  readonly meterId: string
+  /** Epoch seconds ascending: all of them, or the first one of stored reads that were proved. */
+  readonly starts: readonly number[]
+}
+
+/** Stored reads of a length that nothing has proved, of one arrival. */
+export interface OpenReads extends ReadSeries {
+  readonly arrival: number
+}
+
+/** The days of a meter on which its rows in a file prove a length: they fill the day, or three are in succession. */
+export function provedDays(series: readonly ReadSeries[], zone: Zone): readonly ReadSeries[] {
+  const lengths = [...new Set(series.map(({ seconds }) => seconds))]
+  return lengths.flatMap((seconds) => {
+    const own = series.filter((one) => one.seconds === seconds)
+    const inRun = daysInSuccession(own, seconds)
+    return own.filter(({ day, starts }) => {
+      const isFull = starts.length * seconds * 10 >= 9 * zone.daySeconds(day)
+      return inRun.has(day) || (seconds !== daySeconds && isFull)
+    })
+  })
+}
+
+function daysInSuccession(series: readonly ReadSeries[], seconds: number): ReadonlySet<string> {
+  const rows = series.flatMap(({ day, starts }) => starts.map((start) => ({ day, start })))
+  rows.sort((one, other) => one.start - other.start)
+  const gapAt = (at: number) => {
+    const gap = (rows[at + 1]?.start ?? Number.NaN) - (rows[at]?.start ?? 0)
+    return seconds === daySeconds ? toLength(gap) : gap
+  }
+  const days = rows.flatMap((_, at) =>
+    gapAt(at) === seconds && gapAt(at + 1) === seconds ? rows.slice(at, at + 3) : [],
+  )
+  return new Set(days.map(({ day }) => day))
+}
+
+/** A series whose length is known now: another one, or the one that it has. */
+export interface Proved {
+  readonly series: OpenReads
+  readonly seconds: number
+}
+
+/**
+ * What the length of a meter's provisional reads is: the one that is known on their day, on the nearest day
+ * before it or else after it. Reads of a day that do not fit it stay as they are. So do days of which only
+ * the day is stored, although their timestamps are at the end: these are not known any more.
+ */
+export function proveOpen(
+  open: readonly OpenReads[],
+  known: readonly ReadSeries[],
+  { zone, atEnd }: { readonly zone: Zone; readonly atEnd: (arrival: number) => boolean },
+): readonly Proved[] {
+  return open.flatMap((series) => {
+    const { day } = series
+    const seconds = nearest(known, day) ?? nearest(known.map(mirrored), mirror(day))
+    if (seconds === undefined) return []
+    const timesOf = ({ starts, seconds }: ReadSeries, isEnd: boolean) =>
+      isEnd ? starts.map((start) => intervalEnd(start, seconds, zone)) : starts
+    const own = open.filter((one) => one.day === day)
+    const isLost = own.some((one) => one.seconds === daySeconds && atEnd(one.arrival))
+    if (isLost && seconds !== series.seconds) return []
+    const others = known.filter((one) => one.day === day && one.seconds === seconds)
+    const times = [
+      ...own.flatMap((one) => timesOf(one, atEnd(one.arrival))),
+      ...others.flatMap((one) => timesOf(one, atEnd(series.arrival))),
+    ]
+    const distinct = [...new Set(times)].sort((one, other) => one - other)
+    return fits(distinct, seconds) ? [{ series, seconds }] : []
+  })
+}
+
+/** Turns the order of days around, so that the nearest day before is the nearest one after. */
+function mirror(day: string): string {
+  return [...day].map((digit) => (digit === '-' ? digit : String(9 - Number(digit)))).join('')
+}
+
+const mirrored = (one: KnownLength): KnownLength => ({ ...one, day: mirror(one.day) })

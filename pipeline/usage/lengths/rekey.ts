@@ -1,0 +1,282 @@
+import { timesOf } from '../../../schemas/settings/profile.js'
+import { intervalEnd, intervalStart } from '../../../schemas/time/read-timestamp.js'
+import { isDayFormat } from '../../../schemas/time/timestamp.js'
+import { daySeconds } from '../../../schemas/time/zone.js'
+import type { PipelineContext } from '../../context.js'
+import { foreignRows } from '../../customers/registered.js'
+import type { FileState } from '../../ledger/file-state.js'
+import type { Statement, Store } from '../../store/clickhouse.js'
+import { id, type Sql, sql, typed } from '../../store/sql.js'
+import { type Decision, derivedOf, onceSettings } from '../../store/staging.js'
+import { arrivalOf, versionOf } from '../../store/versions.js'
+import type { StagingTotals } from '../irregular-meters.js'
+import { toLocalStart } from '../timestamps.js'
+import { type OpenReads, type Proved, provedDays, proveOpen, type ReadSeries } from './prove.js'
+import { openLengths } from './provisional.js'
+
+/** Stored reads that a file brings under the length that it proves. */
+export interface Rekeyed {
+  readonly rows: number
+  readonly meters: number
+}
+
+/** A decision on a file, and the arrival whose versions its rows have. */
+export interface Rekeying extends Decision {
+  readonly order: number
+}
+
+type Decided = Pick<FileState, 'arrival' | 'decision' | 'manifest' | 'notes'>
+
+/** Meters with stored reads of a length that nothing has proved, and what a file proves of theirs. */
+export interface ProvedMeter {
+  readonly meterId: string
+  readonly open: readonly OpenReads[]
+  readonly proved: readonly ReadSeries[]
+}
+
+/** The columns of a stored read. */
+export const readColumns = sql`meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
+  account_number, external_site_id, version, change`
+
+/**
+ * Whether a file may prove a length of stored reads: it has a meter of theirs, and not only meters of which
+ * it proves none.
+ */
+export function mayProve(
+  { meters, openMeters }: Pick<StagingTotals, 'meters' | 'openMeters'>,
+  provisional: number,
+): boolean {
+  return openMeters > 0 && provisional < meters
+}
+
+/** Copies such reads into the table `open`, and holds them against the usable rows of a file in `table`. */
+export async function findProved(
+  { store, zone }: PipelineContext,
+  state: Decided,
+  table: string,
+): Promise<readonly ProvedMeter[]> {
+  const { manifest, notes } = state
+  if (manifest.format !== null && isDayFormat(manifest.format)) return []
+  const { open } = derivedOf(state)
+  const lengths = openLengths(state, notes.repairs)
+  await store.command({
+    sql: sql`CREATE OR REPLACE TABLE ${id(open)} ENGINE = MergeTree ORDER BY (meter_id, local_day) AS
+      SELECT ${readColumns} FROM usage_current
+      WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM (${lengths}))
+        AND (meter_id, local_day, seconds, arrival) IN (${lengths}) AND arrival != ${state.arrival}`,
+  })
+  // What is being erased must not be stored again behind the erasure.
+  const reads = { columns: ['account_number', 'meter_id', 'external_site_id'], reads: open }
+  const isForeign = await foreignRows(store, { ingestion: 'full' }, reads)
+  const found = await seriesOf<OpenReads>(store, {
+    of: sql`${id(open)} WHERE NOT ${isForeign ?? sql`0`}`,
+    arrival: arrivalOf,
+  })
+  if (found.size === 0) return []
+  const rows = await seriesOf<ReadSeries>(store, {
+    of: sql`${id(table)} WHERE meter_id IN (SELECT meter_id FROM ${id(open)})`,
+  })
+  return [...found].flatMap(([meterId, open]) => {
+    const proved = provedDays(rows.get(meterId) ?? [], zone)
+    return proved.length === 0 ? [] : [{ meterId, open, proved }]
+  })
+}
+
+/** The reads of a table by meter, day and length, and by arrival where they are asked for so. */
+async function seriesOf<T extends ReadSeries>(
+  store: Store,
+  { of, arrival = sql`0` }: { readonly of: Sql; readonly arrival?: Sql },
+): Promise<Map<string, T[]>> {
+  const rows = await store.rows<T>({
+    sql: sql`SELECT meter_id AS meterId, toString(local_day) AS day, seconds, ${arrival} AS arrival,
+        arraySort(groupUniqArray(toUnixTimestamp(starts_at))) AS starts
+      FROM ${of} GROUP BY meterId, day, seconds, arrival ORDER BY meterId, day`,
+  })
+  const meters = new Map<string, T[]>()
+  for (const row of rows) {
+    const known = meters.get(row.meterId)
+    if (known === undefined) meters.set(row.meterId, [row])
+    else known.push(row)
+  }
+  return meters
+}
+
+/**
+ * Finds the stored reads of a provisional length whose length a file proves (decision 16), and writes down
+ * what is stored of them since: `rekeys` has the new key of each, also where it is the old one, and
+ * `rekeyed` those with another key. Undefined where the file proves nothing of stored reads.
+ */
+export async function findRekeyed(
+  context: PipelineContext,
+  state: Decided,
+  table: string,
+): Promise<Rekeyed | undefined> {
+  const { store, zone, profile, ledger } = context
+  const meters = await findProved(context, state, table)
+  if (meters.length === 0) return undefined
+  const stored = await storedSeries(store, state, meters)
+  const arrivals = new Set(meters.flatMap(({ open }) => open.map(({ arrival }) => arrival)))
+  const manifests = new Map(
+    (await ledger.states([...arrivals])).map(({ arrival, manifest }) => [arrival, manifest]),
+  )
+  const atEnd = (arrival: number) =>
+    timesOf(profile, manifests.get(arrival) ?? state.manifest).stamp === 'end'
+  const found = meters.flatMap(({ meterId, open, proved }) => {
+    const isDaily = proved.some(({ seconds }) => seconds === daySeconds)
+    const known = (stored.get(meterId) ?? []).filter((one) => isDaily || one.seconds !== daySeconds)
+    return proveOpen(open, [...known, ...proved], { zone, atEnd })
+  })
+  if (found.length === 0) return undefined
+  await recordRekeys(context, state, { found, atEnd })
+  if (found.every(({ series, seconds }) => series.seconds === seconds))
+    return { rows: 0, meters: 0 }
+  const order = state.notes.repairs ?? state.arrival
+  await store.command({ sql: resolveKeys({ ...state, order }) })
+  const [counted] = await store.rows<{ rows: string; meters: string }>({
+    sql: sql`SELECT count() AS rows, uniqExact(meter_id) AS meters
+      FROM ${id(derivedOf(state).rekeyed)} WHERE is_moved`,
+  })
+  return { rows: Number(counted?.rows ?? 0), meters: Number(counted?.meters ?? 0) }
+}
+
+/** The proved lengths of these meters in the store, up to the last day that matters. */
+function storedSeries(
+  store: Store,
+  state: Decided,
+  meters: readonly ProvedMeter[],
+): Promise<Map<string, ReadSeries[]>> {
+  const { open } = derivedOf(state)
+  const days = meters.flatMap(({ open, proved }) => [...open, ...proved].map(({ day }) => day))
+  const last = days.sort().at(-1)
+  return seriesOf(store, {
+    of: sql`(SELECT meter_id, local_day, seconds, min(starts_at) AS starts_at FROM usage_current
+      WHERE local_day <= ${typed('Date', last)} AND meter_id IN (SELECT meter_id FROM ${id(open)})
+        AND arrival != ${state.arrival} AND version NOT IN (SELECT version FROM ${id(open)})
+      GROUP BY meter_id, local_day, seconds)`,
+  })
+}
+
+async function recordRekeys(
+  { store, zone }: PipelineContext,
+  decision: Decision,
+  {
+    found,
+    atEnd,
+  }: { readonly found: readonly Proved[]; readonly atEnd: (arrival: number) => boolean },
+): Promise<void> {
+  const { rekeys } = derivedOf(decision)
+  await store.command({
+    sql: sql`CREATE OR REPLACE TABLE ${id(rekeys)} (
+        meter_id String, local_day Date, starts_at DateTime('UTC'), seconds UInt32, arrival UInt32,
+        new_at DateTime('UTC'), new_day Date, new_hour UInt8, new_seconds UInt32
+      ) ENGINE = MergeTree ORDER BY (meter_id, local_day)`,
+  })
+  const rows = found.flatMap(
+    ({ series: { meterId, day, seconds: before, arrival, starts }, seconds }) =>
+      starts.map((start) => {
+        const isMoved = before !== seconds && atEnd(arrival)
+        const at = isMoved ? intervalStart(intervalEnd(start, before, zone), seconds, zone) : start
+        const { startsAt, localDay, localHour } = toLocalStart(at, { zone })
+        const old = {
+          meter_id: meterId,
+          local_day: day,
+          starts_at: start,
+          seconds: before,
+          arrival,
+        }
+        const now = {
+          new_at: startsAt,
+          new_day: localDay,
+          new_hour: localHour,
+          new_seconds: seconds,
+        }
+        return { ...old, ...now }
+      }),
+  )
+  await store.insert(rekeys, rows)
+}
+
+/**
+ * Each read under its new key, and what the store has there already. Of reads that meet under one key the
+ * latest wins, as everywhere.
+ */
+function resolveKeys({ order, ...decision }: Rekeying): Sql {
+  const { open, rekeys, rekeyed } = derivedOf(decision)
+  const key = sql`local_day, meter_id, starts_at, seconds`
+  const apart = sql`(SELECT * FROM ${id(rekeys)} WHERE new_seconds != seconds)`
+  const moved = sql`SELECT k.new_day AS local_day, o.meter_id AS meter_id, k.new_at AS starts_at, k.new_seconds AS seconds,
+      k.new_hour AS local_hour, o.commodity AS commodity, o.quantity AS quantity,
+      o.account_number AS account_number, o.external_site_id AS external_site_id, o.version AS version,
+      o.local_day AS old_day, o.starts_at AS old_at, o.seconds AS old_seconds, o.local_hour AS old_hour,
+      o.change AS old_change, true AS is_moved
+    FROM ${id(open)} AS o INNER JOIN ${apart} AS k
+      ON k.meter_id = o.meter_id AND k.local_day = o.local_day AND k.starts_at = o.starts_at AND k.seconds = o.seconds`
+  const there = sql`SELECT ${key}, local_hour, commodity, quantity, account_number, external_site_id, version,
+      local_day, starts_at, seconds, local_hour, change, false
+    FROM usage_current
+    WHERE (${key}) IN (SELECT new_day, meter_id, new_at, new_seconds FROM ${apart})
+      AND arrival != ${decision.arrival} AND (${key}) NOT IN (SELECT ${key} FROM ${apart})`
+  const sameKey = sql`(PARTITION BY ${key} ORDER BY version DESC
+      ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)`
+  return sql`CREATE OR REPLACE TABLE ${id(rekeyed)} ENGINE = MergeTree ORDER BY (${key}) AS
+    SELECT *, if(is_moved, ${typed('UInt64', order)}, old_change) AS change,
+      version = first_value(version) OVER ${sameKey} AS wins,
+      first_value(quantity) OVER ${sameKey} AS new_quantity
+    FROM (${moved} UNION ALL ${there})`
+}
+
+/** What the store has under the new keys, in place of the versions that `isRekeyed` names. */
+export function rekeyedReads(decision: Decision, where: Sql): Sql {
+  return sql`SELECT ${readColumns} FROM ${id(derivedOf(decision).rekeyed)} WHERE wins AND ${where}`
+}
+
+/** The condition of stored reads that get another key, or that meet one that does. */
+export function isRekeyed(decision: Decision): Sql {
+  return sql`version IN (SELECT version FROM ${id(derivedOf(decision).rekeyed)})`
+}
+
+/**
+ * Adds to the table `overlaps` what becomes of them: those that are stored on under another key, and those
+ * that lose against a later read there.
+ */
+export function recordOverlaps({ order, ...decision }: Rekeying): Statement {
+  const { overlaps, rekeyed } = derivedOf(decision)
+  return {
+    sql: sql`INSERT INTO ${id(overlaps)} (local_day, meter_id, starts_at, seconds, commodity, local_hour,
+        new_quantity, old_quantity, old_account_number, old_external_site_id, new_version, old_version,
+        kind, old_change, new_seconds)
+      SELECT old_day, meter_id, old_at, old_seconds, commodity, old_hour, new_quantity, quantity,
+        account_number, external_site_id, ${typed('UInt64', versionOf(order, 0))}, version,
+        if(wins, 'rekeyed', 'outdone'), old_change, seconds
+      FROM ${id(rekeyed)} WHERE is_moved OR NOT wins`,
+  }
+}
+
+/**
+ * Adds them to the table that is attached: a row that ends the old key, one line later than the read, and
+ * the read under its new key. So readers see the one in place of the other in the step of the attach.
+ */
+export function attachRekeyed(decision: Decision, attaches: string): Statement {
+  const { rekeyed } = derivedOf(decision)
+  return {
+    sql: sql`INSERT INTO ${id(attaches)} (${readColumns}, is_rekeyed)
+      SELECT meter_id, commodity, old_at, old_seconds, old_day, old_hour, quantity, account_number,
+        external_site_id, version + 1, change, true
+      FROM ${id(rekeyed)} WHERE is_moved
+      UNION ALL
+      SELECT ${readColumns}, false FROM ${id(rekeyed)} WHERE is_moved AND wins`,
+    settings: onceSettings(`rekeyed-${attaches}`),
+  }
+}
+
+/**
+ * Records that these lengths are proved, behind the attach: who dies before that leaves lengths of which no
+ * read is stored any more, or which the next such file proves again.
+ */
+export function recordProved({ order, ...decision }: Rekeying): Statement {
+  return {
+    sql: sql`INSERT INTO provisional_length (meter_id, local_day, seconds, arrival, proved_by)
+      SELECT DISTINCT meter_id, local_day, seconds, arrival, ${typed('UInt32', order)}
+      FROM ${id(derivedOf(decision).rekeys)}`,
+  }
+}
