@@ -5,7 +5,7 @@ import { rowsTable } from '../../records/store.js'
 import type { Store } from '../../store/clickhouse.js'
 import { id, join, type Sql, sql, typed } from '../../store/sql.js'
 import { markAnnounced } from '../../usage/days/stale.js'
-import { countedTable, noteRows } from '../../verify/entries.js'
+import { countedTable, currentOf, noteRows } from '../../verify/entries.js'
 import { countFacts, type MeterPlace } from '../facts.js'
 import { erasedReads, erasedRows } from '../registered.js'
 import { readSites } from '../stored-facts.js'
@@ -209,7 +209,7 @@ export async function eraseRows(store: Store, change: ErasureChange): Promise<Er
 function noteOf({ table, where }: ErasureTarget, { id: change }: ErasureChange) {
   const counted = countedTable(table)
   if (counted === undefined) return undefined
-  const from = sql`${id(table)} FINAL WHERE ${where}`
+  const from = sql`${currentOf(table)} WHERE ${where}`
   return (pass: number) => {
     const cause = BigInt(change) + BigInt(pass)
     return noteRows({ kind: 'erased', cause, target: table, total: counted.total, from })
