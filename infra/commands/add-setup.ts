@@ -30,6 +30,29 @@ Exit code: that of doctor; 1 if nothing was written.`,
     )
     .action(run(async () => (await import('./init.js')).init))
   program
+    .command('propose')
+    .description('propose the section of a profile that reads sample files, and judge them by it')
+    .argument('<sample...>', 'usage files of one layout: CSV, NEM12, Green Button; packed or not')
+    .option('--time-zone <name>', 'time zone of the meters; default: that of --profile')
+    .option('--commodity <name>', 'Electric or Gas, where the samples do not show it')
+    .option(
+      '--answer <setting=value>',
+      'answer a question, or change a setting; repeatable',
+      collect,
+      [],
+    )
+    .option('--out <file>', 'write the section into a new file too')
+    .option('--json', 'print the result as JSON', false)
+    .addHelpText(
+      'after',
+      `
+Says why each setting is proposed. What the samples do not show is a question: answer it and run the command
+again. "none" leaves a setting out. Contacts no server and stores nothing.
+
+Exit code: 0 all is decided and every row is accepted, 2 a question is open or rows are rejected, 1 error.`,
+    )
+    .action(run(async () => (await import('./propose.js')).proposeCommand))
+  program
     .command('password')
     .description(
       'read a password from standard input and print its hash for the users of a profile',
@@ -75,4 +98,9 @@ Exit code: 0 all entries imported, 2 an entry was left out or nothing was writte
     .option('--cluster <name>', 'for the replicas of this cluster', toClusterName)
     .option('--grants', 'print the statements that create a role for readers instead', false)
     .action(run(async () => (await import('./ddl.js')).ddl))
+}
+
+/** An option that may be given several times. */
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value]
 }

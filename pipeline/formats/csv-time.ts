@@ -8,27 +8,51 @@ import {
   parseTimestamp,
   type TimestampFormat,
 } from '../../schemas/time/timestamp.js'
-import { daySeconds, toDay, wallSeconds, type Zone } from '../../schemas/time/zone.js'
+import { addDays, daySeconds, toDay, wallSeconds, type Zone } from '../../schemas/time/zone.js'
 import { toInstantText } from './plain-row.js'
 
 const compact = /^(\d{4})(\d\d)(\d\d)(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d))?)?$/
 const otherDate = /^(\d{1,2})[.-](\d{1,2})[.-](\d{4})(.*)$/
+const yearFirst = /^\d{4}[/.]\d{1,2}[/.]\d{1,2}(?!\d)/
+/** What databases export: seconds with a fraction that is 0. */
+const noFraction = /(:\d\d)\.0+$/
 const otherClock = /^(\d{1,2})[:.]?(\d\d)(?:[:.]?(\d\d))?$/
 
 /** A timestamp as the plain layout has it, of what systems write; other texts stay as they are. */
-function normalTime(time: string, timeOfDay = ''): string {
+export function normalTime(time: string, timeOfDay = ''): string {
   const [, hour = '', minute, second = ''] = otherClock.exec(timeOfDay.trim()) ?? []
   const clock =
     minute === undefined
       ? timeOfDay.trim()
       : `${hour.padStart(2, '0')}:${minute}${second && `:${second}`}`
-  const text = clock === '' ? time.trim() : `${normalTime(time)} ${clock}`
+  const sent = clock === '' ? time.trim() : `${normalTime(time)} ${clock}`
+  const text = sent.replace(noFraction, '$1').replace(yearFirst, toIsoDate)
   const [, year, month, day, hours, minutes, seconds = ''] = compact.exec(text) ?? []
   if (year !== undefined) {
     const date = `${year}-${month}-${day}`
     return hours === undefined ? date : `${date} ${hours}:${minutes}${seconds && `:${seconds}`}`
   }
   return text.replace(otherDate, '$1/$2/$3$4')
+}
+
+function toIsoDate(date: string): string {
+  const [year, month = '', day = ''] = date.split(/[/.]/)
+  return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
+}
+
+const lastMidnight = /^(.*\d)[T ]24:00(:00)?$/
+
+/** 24:00 ends a day: 0:00 of the next one, written alike. Other texts stay as they are. */
+export function startOfNextDay(text: string, dateOrder: DateOrder): string {
+  const [, date = '', seconds = ''] = lastMidnight.exec(text) ?? []
+  const format = detectFormat(date)
+  if (format === undefined || !isDayFormat(format)) return text
+  const parsed = parseTimestamp(date, format, dateOrder)
+  if (parsed === undefined) return text
+  const next = addDays(toDay(parsed.wall), 1)
+  const [year, month, day] = next.split('-')
+  const inOrder = dateOrder === 'MDY' ? `${month}/${day}/${year}` : `${day}/${month}/${year}`
+  return `${format === 'isoDate' ? next : inOrder} 00:00${seconds}`
 }
 
 /** How a file writes its times. */
@@ -71,7 +95,7 @@ export function createTimes(options: TimesOptions): CsvTimes {
   const dates = new Set<string>()
   const written = new Set<TimestampFormat | undefined>()
   const see = (time: string, timeOfDay?: string): string => {
-    const text = normalTime(time, timeOfDay)
+    const text = startOfNextDay(normalTime(time, timeOfDay), dateOrder)
     const date = orderedDate(text)
     if (date !== undefined && dates.size < datesMax) dates.add(date)
     if (detectFormat(text) !== undefined)

@@ -3,7 +3,15 @@ import { strict } from '../../strict.js'
 
 /** A column of the file: its name in the header line, or its position from 1. */
 const column = z.union(
-  [z.int().min(1).max(10_000), z.string().min(1).max(200)],
+  [
+    z.int().min(1).max(10_000),
+    // An open question of `tieline propose`.
+    z
+      .string()
+      .min(1)
+      .max(200)
+      .refine((name) => name !== '?'),
+  ],
   'use the name of a column, or its position from 1',
 )
 /** Several columns are joined by hyphens. */

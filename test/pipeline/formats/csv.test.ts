@@ -231,3 +231,26 @@ t.test('a century of days is read to its last hour', async (t) => {
   t.ok(plain.endsWith('M,M,M,2099-12-31T13:00:00Z,1,3600\n'))
   t.equal([...ending.dates].length, days, 'each date may prove the order of day and month')
 })
+
+t.test('times as databases and hubs write them mean what they say', async (t) => {
+  const cases: readonly (readonly [sent: string, plain: string])[] = [
+    ['2026-03-28 24:00', '2026-03-29 00:00'],
+    ['2026-12-31T24:00:00', '2027-01-01 00:00:00'],
+    ['28.02.2024 24:00', '29/02/2024 00:00'],
+    ['2026/3/8 01:15', '2026-03-08 01:15'],
+    ['2026.03.08', '2026-03-08'],
+    ['2026-03-08 01:15:00.0000000', '2026-03-08 01:15:00'],
+    ['2026-03-08 01:15:00.500', '2026-03-08 01:15:00.500'],
+    ['2026-03-08 24:15', '2026-03-08 24:15'],
+    ['31/02/2026 24:00', '31/02/2026 24:00'],
+  ]
+  for (const [sent, plain] of cases) {
+    const own = { ...format, dateOrder: 'DMY' }
+    const { plain: rows } = await convert(text(`M1,${sent},1`), { format: own })
+    t.same(
+      rowsOf(rows).map((row) => row.split(',')[3]),
+      [plain],
+      sent,
+    )
+  }
+})

@@ -1,0 +1,210 @@
+import { Fault } from '../../schemas/fault.js'
+import { type Column, toColumns, toReference } from './columns.js'
+import type { Findings } from './finding.js'
+import { columnsFor, findIdentifiers, isDirections } from './identifiers.js'
+import { findDecimal, findQuantity, findUnit, isRegister } from './quantities.js'
+import type { SentSample } from './sample.js'
+import { type Table, toTable } from './table.js'
+import { findTimes, lengthText, nameOf } from './time-columns.js'
+import { decideTimes, orderOf, type ProposalContext, placesOf, toSeries } from './time-settings.js'
+import { findLength, meterLengths } from './times.js'
+import { findWide, type WideColumns } from './wide.js'
+import { columnWords, generationTexts } from './words.js'
+
+/** Facts of the rows that are not settings of the format. */
+export interface CsvFacts {
+  /** The lengths of intervals, seconds; one where all meters have the same. */
+  readonly lengths: readonly number[]
+  /** Data rows of the samples. */
+  readonly rows: number
+  /** The unit that the samples state or that was answered. */
+  readonly unit: unknown
+  /** Words that may say what is measured. */
+  readonly text: string
+}
+
+/** Finds the mapping of CSV files of one layout. Throws `HEADER` and `NO_ROWS`; see `toTable`. */
+export function proposeCsv(samples: readonly SentSample[], options: ProposalContext): CsvFacts {
+  const { findings } = options
+  const table = oneTable(samples)
+  const columns = toColumns(table)
+  describeTable(samples, table, findings)
+  const wide = findWide(columns)
+  const values = wide === undefined ? [] : columns.slice(wide.from.at, wide.from.at + wide.count)
+  const own = columns.filter((one) => !values.includes(one))
+  const reference = {
+    to: (column: Column) => toReference(column, columns),
+    from: (value: unknown) => columnsFor(value ?? undefined, columns)?.[0],
+  }
+  const times = findTimes({ columns: own, rows: table.rows }, findings, reference)
+  const taken = new Set([...values, ...columns.filter(isOfTime)])
+  const quantity = wide ? decideWide(wide, findings) : findQuantity(own, taken, findings)
+  const amount = wide === undefined ? reference.from(quantity) : undefined
+  findGeneration(own, findings)
+  const known = {
+    columns: own,
+    rows: table.rows,
+    quantity: amount,
+    times: placesOf(times),
+    taken: new Set([...taken, ...(amount ? [amount] : [])]),
+  }
+  const meter = findIdentifiers(known, findings)
+  const amounts = wide === undefined ? (amount ? [amount] : []) : values
+  const texts = amounts.flatMap((one) => one.texts)
+  if (texts.length > 0) findings.decide('decimal', findDecimal(texts, table.delimiter))
+  const series =
+    times === undefined
+      ? []
+      : toSeries(table, { times, meter, order: orderOf(samples, times, findings) })
+  const length = wide?.interval ?? times?.length ?? findLength(series)
+  if (times === undefined) options.zoneBy('no file states it')
+  else decideTimes({ times, series, wide, length }, options)
+  if (texts.length > 0) decideUnit({ own, amounts, texts, length }, findings)
+  if (amount !== undefined) refuseRegister(table, { amount, meter, findings })
+  noteFlags(own, findings)
+  const lengths = length === undefined ? meterLengths(series) : [length]
+  const unit = findings.all.find(({ setting }) => setting === 'unit')?.value
+  const text = [...columns.map(({ word }) => word), ...table.preamble].join(' ')
+  return { lengths, rows: table.rows.length, unit, text }
+}
+
+function oneTable(samples: readonly SentSample[]): Table {
+  const tables = samples.map(({ lines, path }) => toTable(lines, path))
+  const [first, ...others] = tables as [Table, ...Table[]]
+  const shape = ({ delimiter, header, width, skipLines }: Table) =>
+    JSON.stringify([delimiter, header, width, skipLines])
+  const other = others.findIndex((one) => shape(one) !== shape(first))
+  if (other !== -1) {
+    const [one, two] = [samples[0], samples[other + 1]].map((sample) => sample?.name)
+    throw new Fault('CONFIG', `${one} and ${two} have other columns: propose them one by one`)
+  }
+  return {
+    ...first,
+    rows: tables.flatMap(({ rows }) => rows),
+    others: tables.flatMap(({ others: lines }) => lines),
+  }
+}
+
+function describeTable(samples: readonly SentSample[], table: Table, findings: Findings): void {
+  const { delimiter, skipLines, header, width, rows, others } = table
+  const [sample] = samples as [SentSample]
+  const isForeign = (text: string) => /[^\x20-\x7e\t]/.test(text)
+  const inRows = sample.encoding === 'windows-1252' && rows.some((row) => row.some(isForeign))
+  findings.decide('encoding', {
+    ...(!inRows && { value: sample.encoding }),
+    evidence: sample.encodingEvidence,
+    question:
+      'rows have characters that are not UTF-8: is the file windows-1252? Otherwise export it as utf-8',
+  })
+  findings.decide('delimiter', {
+    value: delimiter,
+    evidence: `${rows.length} of ${rows.length + others.length} lines behind the header have ${width} columns`,
+  })
+  if (skipLines > 0) {
+    const evidence = `lines above the ${header ? 'header' : 'first row'}`
+    findings.decide('skipLines', { value: skipLines, evidence })
+  }
+  const evidence = header ? 'the line above the first row has names' : 'the first line is a row'
+  findings.decide('header', { value: header !== undefined, evidence })
+  const [odd] = others
+  if (odd !== undefined) {
+    findings.note(
+      `${others.length} lines have other columns and will be rejected, the first is line ${odd.line}`,
+    )
+  }
+}
+
+function isOfTime({ kind }: Column): boolean {
+  return kind === 'time' || kind === 'date' || kind === 'clock'
+}
+
+function decideWide(
+  { from, count, interval, evidence }: WideColumns,
+  findings: Findings,
+): undefined {
+  const first = from.name === '' ? from.at + 1 : from.name
+  findings.decide('columns.values', { value: { from: first, count }, evidence })
+  findings.decide('interval', {
+    value: interval,
+    evidence: `${count} values are a day of intervals of ${lengthText(interval)}`,
+  })
+  return undefined
+}
+
+function findGeneration(columns: readonly Column[], findings: Findings): void {
+  const named = columns.filter(
+    (one) => columnWords.direction.test(one.word) && one.texts.length <= 6 && one.kind === 'text',
+  )
+  const column =
+    named.find(isDirections) ??
+    named.find(({ word }) => /direction|flow|richtung|surplus/.test(word))
+  if (column === undefined) {
+    findings.decide('columns.generation', { evidence: 'no column shows a direction' })
+    return
+  }
+  const reference = toReference(column, columns)
+  const texts = column.texts.filter((text) => generationTexts.test(text))
+  const question = `which texts of ${nameOf(column)} are energy to the grid? Answer {column: ${JSON.stringify(reference)}, is: [TEXT]}, or none`
+  const evidence = `${nameOf(column)} has ${column.texts.join(', ')}`
+  const isSure = isDirections(column) && texts.length > 0
+  findings.decide('columns.generation', {
+    ...(isSure && { value: { column: reference, is: texts } }),
+    evidence,
+    question,
+  })
+}
+
+interface UnitFacts {
+  readonly own: readonly Column[]
+  readonly amounts: readonly Column[]
+  readonly texts: readonly string[]
+  readonly length: number | undefined
+}
+
+function decideUnit({ own, amounts, texts, length }: UnitFacts, findings: Findings): void {
+  const column = own.find(
+    ({ word, kind }) =>
+      kind === 'text' && columnWords.unit.test(word) && !columnWords.meter.test(word),
+  )
+  const names = amounts.slice(0, 1).map(({ name }) => name)
+  const shown = findUnit({ column, names, values: texts, length })
+  findings.decide('unit', shown)
+  const value = shown.multiplier
+  findings.decide('multiplier', { value, evidence: 'to the unit above' })
+}
+
+function refuseRegister(
+  { rows }: Table,
+  {
+    amount,
+    meter = [],
+    findings,
+  }: { amount: Column; meter: readonly Column[] | undefined; findings: Findings },
+): void {
+  const byMeter = new Map<string, number[]>()
+  for (const row of rows) {
+    const key = meter.map(({ at }) => row[at]).join('\0')
+    const value = Number((row[amount.at] as string).replace(',', '.'))
+    if (!Number.isFinite(value)) continue
+    const values = byMeter.get(key)
+    if (values === undefined) byMeter.set(key, [value])
+    else values.push(value)
+  }
+  if (!isRegister([...byMeter.values()])) return
+  findings.decide('isRegister', {
+    evidence: `${nameOf(amount)} never falls`,
+    question:
+      'are these readings of a register? They are not quantities of intervals: export the differences. Otherwise answer none',
+  })
+}
+
+function noteFlags(columns: readonly Column[], findings: Findings): void {
+  const flag = columns.find(
+    ({ word, kind, texts }) =>
+      columnWords.quality.test(word) && kind !== 'time' && texts.length <= 20,
+  )
+  if (flag === undefined) return
+  findings.note(
+    `${nameOf(flag)} looks like a quality (${flag.texts.slice(0, 5).join(', ')}): it is not stored`,
+  )
+}

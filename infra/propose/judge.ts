@@ -1,0 +1,78 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Checked, check, toEntries } from '../../pipeline/check.js'
+import type { Commodity } from '../../schemas/feed.js'
+import { type Profile, parseProfile } from '../../schemas/settings/profile.js'
+import { withTemporaryStore } from '../stack/temporary-store.js'
+import type { SentSample } from './sample.js'
+
+/** The profile of a utility with the proposal in it. Throws `PROFILE` where that is not valid. */
+export function withSection(base: unknown, section: unknown): Profile {
+  return parseProfile(merge(base, section))
+}
+
+/** What is needed of a profile that does not exist yet. */
+export const sampleProfile = {
+  companyCodes: ['SAMPLE'],
+  database: 'tieline_proposal',
+  timeZone: 'UTC',
+}
+
+type Section = Readonly<Record<string, unknown>>
+
+function merge(base: unknown, section: unknown): unknown {
+  if (!isSection(base) || !isSection(section)) return section
+  const merged = Object.entries(section).map(([name, value]) => [name, merge(base[name], value)])
+  // The mapping of another layout would be mixed with this one.
+  if (section['name'] !== undefined) return section
+  return { ...base, ...Object.fromEntries(merged) }
+}
+
+function isSection(value: unknown): value is Section {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export interface SamplesOptions {
+  readonly profile: Profile
+  readonly commodity: Commodity
+  readonly ending: AbortSignal
+}
+
+/** Judges samples as `check` does, under names that the profile takes; the receipts have their own names. */
+export async function judgeSamples(
+  samples: readonly SentSample[],
+  { profile, commodity, ending }: SamplesOptions,
+): Promise<readonly Checked[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'tieline-propose-'))
+  try {
+    const paths = samples.map((sample, at) => {
+      const path = join(folder, nameOf(sample, { profile, commodity, at }))
+      copyFileSync(sample.path, path)
+      return path
+    })
+    const entries = await toEntries(paths)
+    const own = { ...profile, fileNames: [] }
+    const checked = await withTemporaryStore({ profile: own, ending }, (temporary) =>
+      check(entries, temporary),
+    )
+    return checked.map((one, at) => ({
+      ...one,
+      receipt: { ...one.receipt, fileName: samples[at]?.name ?? one.receipt.fileName },
+    }))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+interface Naming {
+  readonly profile: Profile
+  readonly commodity: Commodity
+  readonly at: number
+}
+
+function nameOf({ fileDate, packed }: SentSample, { profile, commodity, at }: Naming): string {
+  const [year, month, day] = fileDate.split('-')
+  const ending = { none: '', gzip: '.gz', zip: '.zip' }[packed]
+  return `${profile.companyCodes[0]}_${day}${month}${year}_${commodity}_${at + 1}.csv${ending}`
+}

@@ -1,0 +1,194 @@
+import { Fault } from '../../schemas/fault.js'
+import type { Commodity } from '../../schemas/feed.js'
+import { createZone, daySeconds, type Zone } from '../../schemas/time/zone.js'
+import { toColumns } from './columns.js'
+import { type CsvFacts, proposeCsv } from './csv-proposal.js'
+import { createFindings, type Findings, type SettingFinding } from './finding.js'
+import { findUnit } from './quantities.js'
+import type { SentSample } from './sample.js'
+import { toTable } from './table.js'
+import { decideTimes, orderOf, type ProposalContext, toSeries } from './time-settings.js'
+import { findLength, meterLengths } from './times.js'
+
+/** What is proposed for the files of one commodity, and what a person must answer first. */
+export interface Proposal {
+  readonly format: Exclude<SentSample['format'], 'xml' | 'nem13'>
+  /** Undefined while it is a question. */
+  readonly commodity: Commodity | undefined
+  readonly findings: readonly SettingFinding[]
+  readonly notes: readonly string[]
+}
+
+export interface ProposalOptions {
+  /** Answers of a person, by setting. */
+  readonly answers: ReadonlyMap<string, string>
+  /** That of a profile that exists. */
+  readonly timeZone: string | undefined
+}
+
+/**
+ * Finds how samples of one layout are to be read. What they do not show is an open question, never a guess.
+ * Throws `CONFIG` for samples of several layouts and for formats that cannot be loaded.
+ */
+export function propose(
+  samples: readonly SentSample[],
+  { answers, timeZone }: ProposalOptions,
+): Proposal {
+  const [first] = samples as [SentSample, ...SentSample[]]
+  const other = samples.find(({ format }) => format !== first.format)
+  if (other !== undefined) {
+    const detail = `${first.name} is ${first.format}, ${other.name} is ${other.format}: propose them one by one`
+    throw new Fault('CONFIG', detail)
+  }
+  const format = loadable(first)
+  const findings = createFindings(answers)
+  const zoneBy = (evidence: string) => decideZone(findings, { known: timeZone, evidence })
+  const facts = byFormat[format](samples, { findings, zoneBy })
+  const commodity = decideCommodity(samples, facts, findings)
+  decideStored(facts, { commodity, findings })
+  findings.refuseUnused()
+  return { format, commodity, findings: findings.all, notes: findings.notes }
+}
+
+function loadable({ format, name }: SentSample): Proposal['format'] {
+  if (format === 'nem13') {
+    throw new Fault(
+      'CONFIG',
+      `${name} is NEM13, consumption of long periods, which is not loaded yet; send NEM12`,
+    )
+  }
+  if (format === 'xml') {
+    throw new Fault(
+      'CONFIG',
+      `${name} is XML, but not a Green Button feed; export CSV, NEM12 or Green Button`,
+    )
+  }
+  return format
+}
+
+function decideZone(
+  findings: Findings,
+  { known, evidence }: { readonly known: string | undefined; readonly evidence: string },
+): Zone | undefined {
+  const found = findings.decide('/timeZone', {
+    value: known,
+    evidence: known === undefined ? evidence : 'the profile',
+    question: 'in which IANA time zone are the meters, such as America/Detroit?',
+  })
+  return typeof found === 'string' ? createZone(found) : undefined
+}
+
+type ByFormat = (samples: readonly SentSample[], options: ProposalContext) => CsvFacts
+
+const byFormat: Readonly<Record<Proposal['format'], ByFormat>> = {
+  tieline: proposePlain,
+  csv: proposeCsv,
+  nem12: proposeNem12,
+  'green-button': proposeGreenButton,
+}
+
+/** Settings of `usage` for files of the plain layout. */
+function proposePlain(samples: readonly SentSample[], options: ProposalContext): CsvFacts {
+  const { findings } = options
+  const rows = samples.flatMap(({ lines, path }) => toTable(lines, path).rows)
+  const table = { ...toTable(samples[0]?.lines ?? [], samples[0]?.path ?? ''), rows }
+  const columns = toColumns(table)
+  const [, , meter, time, quantity] = columns
+  if (meter === undefined || time === undefined) throw new TypeError('the header has matched')
+  const times = { time, timeOfDay: undefined, length: undefined }
+  const order = orderOf(samples, times, findings)
+  const series = toSeries(table, { times, meter: [meter], order })
+  const length = findLength(series)
+  decideTimes({ times, series, wide: undefined, length }, options)
+  const values = quantity?.texts ?? []
+  const unit = findings.decide('unit', findUnit({ column: undefined, names: [], values, length }))
+  const lengths = length === undefined ? meterLengths(series) : [length]
+  return { lengths, rows: rows.length, unit, text: '' }
+}
+
+/** Market time is that of Queensland all year; elsewhere files may have another. */
+function proposeNem12(
+  samples: readonly SentSample[],
+  { findings, zoneBy }: ProposalContext,
+): CsvFacts {
+  const zone = zoneBy('no file states it')
+  const market = 10 * 3_600
+  const isMarket = zone?.standardOffsetSeconds(new Date().getUTCFullYear()) === market
+  findings.decide('offset', {
+    ...(isMarket && { value: '+10:00' }),
+    evidence: isMarket
+      ? 'the format has market time'
+      : 'the format has market time, +10:00, but the zone is another or not known',
+    question: 'which offset do the times of the files have: "+10:00", or that of your own market?',
+  })
+  const records = samples.flatMap(({ lines }) => lines.filter((line) => /^"?200"?,/.test(line)))
+  const registers = [...new Set(records.map((line) => (line.split(',')[3] ?? '').trim()))]
+  const generation = registers.filter((register) => register.startsWith('B'))
+  findings.note(`registers: ${registers.join(', ')}; those that begin with E or B are loaded`)
+  if (generation.length > 0)
+    findings.note(`${generation.join(', ')} is loaded as generation, below 0`)
+  const lengths = [...new Set(records.map((line) => Number(line.split(',')[8]) * 60))]
+  const units = [...new Set(records.map((line) => line.split(',')[7] ?? ''))].join(' ')
+  return { lengths, rows: records.length, unit: undefined, text: `electric ${units}` }
+}
+
+function proposeGreenButton(
+  samples: readonly SentSample[],
+  { findings, zoneBy }: ProposalContext,
+): CsvFacts {
+  zoneBy('the feed has instants')
+  const text = samples.flatMap(({ lines }) => lines).join('\n')
+  const commodities = [...text.matchAll(/<(?:\w+:)?commodity>(\d+)</g)].map(([, code]) => code)
+  const kinds = [...text.matchAll(/ServiceCategory>\s*<(?:\w+:)?kind>(\d+)</g)].map(
+    ([, kind]) => kind,
+  )
+  const isGas = commodities.includes('7') || kinds.includes('1')
+  const isElectric = commodities.includes('1') || commodities.includes('0') || kinds.includes('0')
+  if (isGas && isElectric)
+    findings.note('the feed has electricity and gas: each feed loads its own')
+  return { lengths: [], rows: 0, unit: undefined, text: isGas && !isElectric ? 'gas' : 'electric' }
+}
+
+const gasUnits = ['ccf', 'cm', 'therm']
+
+function decideCommodity(
+  samples: readonly SentSample[],
+  { unit, text }: CsvFacts,
+  findings: Findings,
+): Commodity | undefined {
+  const names = `${samples.map(({ name }) => name).join(' ')} ${text}`
+  const isGas = /\bgas\b|natural gas|erdgas/i.test(names.replaceAll('_', ' '))
+  const isElectric = /electri|strom|power|kwh/i.test(names)
+  const byUnit = gasUnits.includes(String(unit)) ? 'Gas' : 'Electric'
+  const known = typeof unit === 'string'
+  const isClear = isGas !== isElectric || known
+  const value = known && !(isGas && byUnit === 'Electric') ? byUnit : isGas ? 'Gas' : 'Electric'
+  const found = findings.decide('/commodity', {
+    ...(isClear && { value }),
+    evidence: known ? `the unit is ${unit}` : 'names in the samples',
+    question: 'are these Electric or Gas?',
+  })
+  if (found === 'Electric' || found === 'Gas') return found
+  if (found === undefined) return undefined
+  throw new Fault('CONFIG', `--answer /commodity=${found}: answer Electric or Gas`)
+}
+
+interface Stored {
+  readonly commodity: Commodity | undefined
+  readonly findings: Findings
+}
+
+const usualUnit = { Electric: 'kWh', Gas: 'ccf' } as const
+const usualLengths = { Electric: [900, 3_600], Gas: [daySeconds, 3_600] } as const
+
+/** What the profile must say of reads as they are stored. */
+function decideStored({ unit, lengths }: CsvFacts, { commodity, findings }: Stored): void {
+  if (commodity === undefined) return
+  if (commodity === 'Gas' && typeof unit === 'string' && unit !== usualUnit.Gas) {
+    findings.decide('/unit', { value: unit, evidence: 'reads are stored as they are sent' })
+  }
+  const usual: readonly number[] = usualLengths[commodity]
+  if (lengths.length === 0 || lengths.every((length) => usual.includes(length))) return
+  const value = lengths.map((length) => (length === daySeconds ? 'day' : length))
+  findings.decide('/intervals', { value, evidence: 'the lengths of the samples' })
+}

@@ -1,0 +1,146 @@
+import { type Column, toReference, toWord } from './columns.js'
+import type { Findings, Shown } from './finding.js'
+import { nameOf } from './time-columns.js'
+import { columnWords, unitTexts } from './words.js'
+
+/** The decimal sign of numbers; undefined where they do not prove it. */
+export function findDecimal(texts: readonly string[], delimiter: string): Shown {
+  const commas = texts.filter((text) => /^[+-]?\d*,\d+$/.test(text))
+  const points = texts.filter((text) => /^[+-]?\d*\.\d+$/.test(text))
+  const isProof = (text: string) => !/^[+-]?[1-9]\d{0,2}[.,]\d{3}$/.test(text)
+  if (commas.length > 0 && points.length === 0) {
+    const proof = commas.find(isProof)
+    if (proof !== undefined) return { value: ',', evidence: `numbers such as ${proof}` }
+    return { evidence: `numbers such as ${commas[0]}`, question: thousands(commas[0] as string) }
+  }
+  if (points.length === 0) return { value: '.', evidence: 'no number has decimals' }
+  const proof = points.find(isProof)
+  if (proof !== undefined) return { value: '.', evidence: `numbers such as ${proof}` }
+  if (delimiter === ',' && commas.length === 0 && points.some((text) => text.startsWith('0'))) {
+    return { value: '.', evidence: `numbers such as ${points[0]}` }
+  }
+  return { evidence: `numbers such as ${points[0]}`, question: thousands(points[0] as string) }
+}
+
+function thousands(example: string): string {
+  const sign = example.includes(',') ? 'comma' : 'point'
+  return `is the ${sign} in ${example} the decimal sign ("." or ",")? Numbers with separators of thousands are rejected`
+}
+
+function isOtherWay({ word }: Column): boolean {
+  return columnWords.otherWay.test(word)
+}
+
+/** Finds the column of the quantity; undefined while it is a question. */
+export function findQuantity(
+  columns: readonly Column[],
+  taken: ReadonlySet<Column>,
+  findings: Findings,
+): unknown {
+  const numbers = columns.filter(
+    (one) =>
+      one.kind === 'number' &&
+      (one.texts.length > 1 || columnWords.energy.test(one.word) || isOtherWay(one)) &&
+      !taken.has(one) &&
+      !columnWords.otherNumber.test(one.word) &&
+      !columnWords.meter.test(one.word) &&
+      !columnWords.account.test(one.word) &&
+      !columnWords.site.test(one.word),
+  )
+  const energy = numbers.filter((one) => columnWords.energy.test(one.word) && !isOtherWay(one))
+  const decimals = numbers.filter(({ texts }) => texts.some((text) => /\d[.,]\d/.test(text)))
+  const isUnnamed = columns.every(({ name }) => name === '')
+  const unnamed = isUnnamed && decimals.length > 0 ? decimals : numbers
+  // A weak name among other numbers shows nothing.
+  const candidates = energy.length > 0 ? [...energy, ...numbers.filter(isOtherWay)] : unnamed
+  const [only] = candidates
+  const isSure = candidates.length === 1 && only !== undefined
+  const choices = candidates.map(nameOf).join(' or ')
+  return findings.decide('columns.quantity', {
+    value: isSure ? toReference(only, columns) : undefined,
+    evidence: isSure
+      ? only.name === ''
+        ? 'the only column of decimal numbers'
+        : `${energy.length > 0 ? 'its name; ' : ''}no other column of numbers is a quantity`
+      : `${candidates.length} columns may be the quantity`,
+    question:
+      candidates.length === 0
+        ? 'which column has the quantity of the interval?'
+        : `which column has the quantity of the interval: ${choices}? Others are not loaded`,
+  })
+}
+
+/** Units that measure no energy of an interval, and what to do. */
+const otherUnits: Readonly<Record<string, string>> = {
+  kw: 'kW is an average power: answer kWh, and a multiplier of the length in hours',
+  w: 'W is an average power: answer Wh, and a multiplier of the length in hours',
+  kvarh: 'kvarh is reactive energy, which is not loaded: remove these rows from the export',
+  gj: 'GJ cannot be stored: convert the export to therm, ccf or cm',
+}
+
+export interface UnitQuestion {
+  /** The column of units, if there is one. */
+  readonly column: Column | undefined
+  /** Names of the columns with quantities. */
+  readonly names: readonly string[]
+  /** Texts of quantities. */
+  readonly values: readonly string[]
+  /** Seconds; undefined where the rows show none. */
+  readonly length: number | undefined
+}
+
+/** The unit of the quantities, with what they are multiplied by. */
+export function findUnit(question: UnitQuestion): Shown & { readonly multiplier?: number } {
+  const { column, names } = question
+  const stated = column?.texts.map((text) => text.toLowerCase().replace('³', '3')) ?? []
+  if (stated.length > 1) {
+    const all = stated.join(', ')
+    return {
+      evidence: `${nameOf(column as Column)} has ${all}`,
+      question: `which unit? Rows of different units cannot be loaded together: ${all}`,
+    }
+  }
+  const tokens = names.flatMap((name) => toWord(name).split(' '))
+  const found = stated[0] ?? tokens.find((token) => token in unitTexts || token in otherUnits)
+  const known = found === undefined ? undefined : unitTexts[found]
+  const from = stated.length > 0 ? nameOf(column as Column) : 'the name of the column'
+  if (known !== undefined) {
+    const [value, multiplier] = known
+    return { value, evidence: `${from} has ${found}`, ...(multiplier !== 1 && { multiplier }) }
+  }
+  if (found !== undefined) {
+    const evidence = `${from} has ${found}`
+    return {
+      evidence,
+      question: otherUnits[found] ?? `which unit is ${found}: kWh, Wh, MWh, ccf, cm or therm?`,
+    }
+  }
+  return { evidence: plausible(question), question: 'which unit: kWh, Wh, MWh, ccf, cm or therm?' }
+}
+
+const hour = 3_600
+
+function plausible({ values, length }: UnitQuestion): string {
+  const numbers = values
+    .map((text) => Math.abs(Number(text.replace(',', '.'))))
+    .filter(Number.isFinite)
+  const sorted = numbers.filter((one) => one > 0).sort((a, b) => a - b)
+  const median = sorted[Math.floor(sorted.length / 2)]
+  if (median === undefined) return 'nothing names a unit'
+  const hourly = length === undefined ? median : (median * hour) / length
+  const hint = hourly > 50 ? 'Wh of households' : 'kWh of households'
+  return `nothing names a unit; the median is ${median}, plausible as ${hint}`
+}
+
+const growingRows = 24
+
+/** Whether the quantities of every meter with enough rows never fall: then they are readings of a register. */
+export function isRegister(quantities: readonly (readonly number[])[]): boolean {
+  const long = quantities.filter((values) => values.length >= growingRows)
+  if (long.length === 0) return false
+  return long.every((values) => {
+    const rises = values.filter((value, at) => at > 0 && value > (values[at - 1] as number)).length
+    const falls = values.filter((value, at) => at > 0 && value < (values[at - 1] as number)).length
+    return falls === 0 && rises > values.length / 4
+  })
+}

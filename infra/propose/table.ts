@@ -1,0 +1,104 @@
+import { splitFields } from '../../pipeline/formats/csv-columns.js'
+import { normalTime } from '../../pipeline/formats/csv-time.js'
+import { Fault } from '../../schemas/fault.js'
+import { detectFormat } from '../../schemas/time/timestamp.js'
+
+export type Delimiter = ',' | ';' | '|' | 'tab'
+
+/** The lines of a sample as rows of one width. */
+export interface Table {
+  readonly delimiter: Delimiter
+  /** Physical lines above the header line, or above the first row. */
+  readonly skipLines: number
+  readonly preamble: readonly string[]
+  /** Undefined where the first line is a row. */
+  readonly header: readonly string[] | undefined
+  readonly width: number
+  readonly rows: readonly (readonly string[])[]
+  /** Lines behind the first row that have another number of columns, such as totals at the end. */
+  readonly others: readonly { readonly line: number; readonly text: string }[]
+}
+
+/** A comma may be a decimal comma, so the others go first. */
+const delimiters: readonly Delimiter[] = [';', 'tab', '|', ',']
+/** Lines that show the delimiter. */
+const shownLines = 1_000
+
+/** Finds delimiter, header and rows. Throws `HEADER` where the lines have no columns. */
+export function toTable(lines: readonly string[], path: string): Table {
+  const shown = lines.slice(0, shownLines).filter((line) => line.trim() !== '')
+  const found = delimiters.map((delimiter) => ({ delimiter, ...commonest(shown, delimiter) }))
+  const best = found.reduce((one, other) => (other.lines > one.lines ? other : one))
+  if (best.width < 2) {
+    throw new Fault('HEADER', `${path} has no columns separated by a comma, semicolon, bar or tab`)
+  }
+  const { delimiter, width } = best
+  const split = lines.map((text, at) => ({ line: at + 1, text, fields: fieldsOf(text, delimiter) }))
+  const isRow = ({ fields }: (typeof split)[number]) => fields?.length === width
+  const first = split.findIndex((one) => isRow(one) && isData(one.fields ?? []))
+  if (first === -1) {
+    const remedy = 'send a sample with rows that have a date or time, and a number'
+    throw new Fault('NO_ROWS', `${path} has no row with a date and a number; ${remedy}`)
+  }
+  const above = split.slice(0, first).findLast(({ text }) => text.trim() !== '')
+  const header =
+    above !== undefined && isRow(above) && isHeader(above.fields ?? []) ? above : undefined
+  const behind = split.slice(first).filter(({ text }) => text.trim() !== '')
+  const skipLines = header === undefined ? first : header.line - 1
+  return {
+    delimiter,
+    skipLines,
+    preamble: lines.slice(0, skipLines),
+    header: header?.fields?.map((name) => name.trim()),
+    width,
+    rows: behind.filter(isRow).map(({ fields = [] }) => fields.map((field) => field.trim())),
+    others: behind.filter((one) => !isRow(one)).map(({ line, text }) => ({ line, text })),
+  }
+}
+
+/** The commonest number of columns, and how many lines have it. */
+function commonest(
+  lines: readonly string[],
+  delimiter: Delimiter,
+): { readonly width: number; readonly lines: number } {
+  const counts = new Map<number, number>()
+  for (const line of lines) {
+    const width = fieldsOf(line, delimiter)?.length ?? 1
+    if (width > 1) counts.set(width, (counts.get(width) ?? 0) + 1)
+  }
+  let best = { width: 1, lines: 0 }
+  for (const [width, count] of counts) if (count > best.lines) best = { width, lines: count }
+  return best
+}
+
+/** Trailing empty columns count: the loader compares the width with that of the header. */
+function fieldsOf(line: string, delimiter: Delimiter): readonly string[] | undefined {
+  return splitFields(line, delimiter === 'tab' ? '\t' : delimiter)
+}
+
+const number = /^[+-]?(\d[\d.,'  ]*|[.,]\d+)$/
+
+export function isNumber(text: string): boolean {
+  return number.test(text)
+}
+
+/** Digits alone are a date only where they are one of 1900 to 2099: `20260328`, `202603281315`. */
+const digitDate = /^(19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])(([01]\d|2[0-4])[0-5]\d([0-5]\d)?)?$/
+
+/** Whether a text is a date, with or without a time, as the loader reads it. */
+export function isTime(text: string): boolean {
+  if (/^\d+$/.test(text) && !digitDate.test(text)) return false
+  return detectFormat(normalTime(text)) !== undefined || /^[\d./-]+[T ]24:00(:00)?$/.test(text)
+}
+
+function isData(fields: readonly string[]): boolean {
+  const texts = fields.map((field) => field.trim())
+  const times = texts.filter(isTime)
+  return times.length > 0 && texts.filter(isNumber).length > times.filter(isNumber).length
+}
+
+function isHeader(fields: readonly string[]): boolean {
+  const names = fields.map((field) => field.trim()).filter((name) => name !== '')
+  const isText = names.every((name) => !isTime(name) && !/^-?\d+[.,]\d+$/.test(name))
+  return names.length > fields.length / 2 && isText && names.some((name) => /\p{L}/u.test(name))
+}

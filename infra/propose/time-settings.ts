@@ -1,0 +1,132 @@
+import type { DateOrder } from '../../schemas/time/timestamp.js'
+import { daySeconds, type Zone } from '../../schemas/time/zone.js'
+import type { Column } from './columns.js'
+import type { Findings } from './finding.js'
+import type { SentSample } from './sample.js'
+import type { Table } from './table.js'
+import { lengthText, type TimeColumns } from './time-columns.js'
+import {
+  describeZone,
+  findClock,
+  findDateOrder,
+  findStamp,
+  hasOffset,
+  type MeterTimes,
+  toSeconds,
+} from './times.js'
+import type { WideColumns } from './wide.js'
+import { columnWords } from './words.js'
+
+/** What is known before the columns are looked at. */
+export interface ProposalContext {
+  readonly findings: Findings
+  /** The zone, once decided; `evidence` is for the question. */
+  readonly zoneBy: (evidence: string) => Zone | undefined
+}
+
+export function placesOf(times: TimeColumns | undefined): readonly Column[] {
+  if (times === undefined) return []
+  return times.timeOfDay === undefined ? [times.time] : [times.time, times.timeOfDay]
+}
+
+export function orderOf(
+  samples: readonly SentSample[],
+  times: TimeColumns,
+  findings: Findings,
+): DateOrder {
+  const dates = samples.map(({ fileDate }) => fileDate).sort()
+  const shown = findDateOrder(times.time.texts, dates.at(-1) as string)
+  if (shown === undefined) return 'MDY'
+  return findings.decide('dateOrder', shown) === 'DMY' ? 'DMY' : 'MDY'
+}
+
+interface SeriesOptions {
+  readonly times: TimeColumns
+  readonly meter: readonly Column[] | undefined
+  readonly order: DateOrder
+}
+
+export function toSeries(
+  { rows }: Pick<Table, 'rows'>,
+  { times, meter = [], order }: SeriesOptions,
+): readonly MeterTimes[] {
+  const series = new Map<string, number[]>()
+  const known = new Map<string, number | undefined>()
+  const places = placesOf(times)
+  for (const row of rows) {
+    const text = places.map(({ at }) => row[at]).join(' ')
+    if (!known.has(text)) known.set(text, toSeconds(text, order))
+    const seconds = known.get(text)
+    if (seconds === undefined) continue
+    const key = meter.map(({ at }) => row[at]).join('\0')
+    const one = series.get(key)
+    if (one === undefined) series.set(key, [seconds])
+    else one.push(seconds)
+  }
+  return [...series].map(([key, seconds]) => ({ meter: key, seconds }))
+}
+
+export interface TimeFacts {
+  readonly times: TimeColumns
+  readonly series: readonly MeterTimes[]
+  readonly wide: WideColumns | undefined
+  readonly length: number | undefined
+}
+
+export function decideTimes(facts: TimeFacts, { findings, zoneBy }: ProposalContext): void {
+  const { times, series, wide, length } = facts
+  const zone = zoneBy(describeZone(series, length))
+  const isDaily = times.time.kind === 'date' && times.timeOfDay === undefined
+  if (isDaily && wide === undefined) return
+  if (wide === undefined && length !== undefined && length < daySeconds) {
+    const evidence = times.length ? 'start and end' : 'nine tenths of the rows of each meter'
+    findings.decide('interval', {
+      value: length,
+      evidence: `${evidence} are ${lengthText(length)} apart`,
+    })
+  }
+  if (wide === undefined) decideStamp(facts, findings)
+  if (hasOffset(times.time.texts[0] ?? '')) return
+  if (zone === undefined) {
+    const question = 'answer timeZone first: the clock changes of the zone show it'
+    findings.decide('clock', { evidence: 'the zone is not known', question })
+    return
+  }
+  if (wide !== undefined) {
+    decideWideClock(wide, { findings, zone })
+    return
+  }
+  findings.decide('clock', findClock({ zone, series, length: length ?? 3_600 }))
+}
+
+function decideStamp({ times, series, length }: TimeFacts, findings: Findings): void {
+  const { time, timeOfDay } = times
+  const names = [time.word, timeOfDay?.word ?? ''].join(' ')
+  const late = [time, timeOfDay].some((one) =>
+    one?.texts.some((text) => /(^|[ T])24:?00/.test(text)),
+  )
+  const isStart = columnWords.start.test(names)
+  const isEnd = columnWords.end.test(names)
+  const shown = late
+    ? { value: 'end', evidence: '24:00 is the end of a day' }
+    : times.length !== undefined
+      ? { value: 'start', evidence: 'another column has the end of the interval' }
+      : isStart !== isEnd
+        ? { value: isStart ? 'start' : 'end', evidence: 'the name of the column' }
+        : findStamp(series, length ?? 3_600)
+  findings.decide('stamp', shown)
+}
+
+/** A wide row has a value for each interval of a day of 25 hours, or always those of 24 hours. */
+function decideWideClock(
+  { count, interval }: WideColumns,
+  { findings, zone }: { readonly findings: Findings; readonly zone: Zone },
+): void {
+  const isLong = count * interval > daySeconds
+  const question =
+    'do the values of a day follow daylight saving time (wall), standard time (standard), or an offset such as "+00:00"?'
+  const evidence = isLong
+    ? 'there are columns for a day of 25 hours'
+    : `there are columns for 24 hours, also when ${zone.timeZone} changes its clock`
+  findings.decide('clock', { ...(isLong && { value: 'wall' }), evidence, question })
+}

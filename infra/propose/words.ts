@@ -1,0 +1,49 @@
+/** Words in names of columns, as `toWord` writes them, by what the column holds. */
+export const columnWords = {
+  meter:
+    /meter|device|serial|\bnmi\b|\bmpan\b|\bmprn\b|\bmpxn\b|esiid|\besi\b|\bpod\b|\bcups\b|\bean\b|zahl(punkt|er)|messlokation|marktlokation|m(a|aa)lepunkt|matpunkt|(usage|service|supply|delivery) ?point|\bsdp\b|lclid|dataid|compteur|\bprm\b|\bpdl\b|contador|contatore|\bicp\b|kayttopaikka/,
+  account: /account|contract|customer|kunde|konto|vertrag|cliente|client/,
+  site: /\bsite\b|premise|location|\blokation/,
+  start: /\b(start|from|begin|beginning|inicio|debut|von|ab|fra|inizio|hb|desde)\b/,
+  end: /\b(end|ending|to|til|till|until|bis|fin|fine|hasta|he)\b/,
+  /** Times of something else than the interval. */
+  otherTime:
+    /revision|created|export|insert|load(ed)?\b|updated|received|processed|extract|effective/,
+  /** Names that are a quantity of an interval, whatever else the file has. */
+  energy: /\b[km]?wh\b|\bccf\b|\bmcf\b|therm|\bm3\b|consum|\busage\b|verbrauch/,
+  /** Names that may be one. */
+  amount:
+    /energ|quantity|total ?unit|menge|m(a|ae)ngd|volume|\bvalue\b|\bwert\b|\bvalor\b|interval data|\bread(ing)?\b|\bunits?\b/,
+  /** Energy of the other direction. */
+  otherWay: /export|generation|received|returned|surplus|vertida|einspeis|teruglever|production/,
+  otherNumber:
+    /cost|price|amount|charge|\beur\b|\busd\b|temp|demand|kva|volt|\bamps?\b|power factor|reactive|latitude|longitude|\bline\b|\brow\b|sequence|interval (number|length)|\bduration\b|multiplier|\btariff\b/,
+  power: /\bk?w\b|power|leistung|puissance/,
+  direction:
+    /direction|\bflow\b|richtung|channel|register|surplus|delivered|received|\btype\b|\bobis\b|consumption generation/,
+  quality: /quality|status|flag|estimated|metodo|method|validation|condition|\bcode\b|kvalitet/,
+  unit: /\bunits?\b|\buom\b|einheit|enhed|enhet|unite|unita/,
+} as const
+
+/** Texts that mean energy from the customer to the grid, and those of the other way. */
+export const generationTexts =
+  /^(out|export(ed)?|received|generation|generated|production|reverse|feed[ -]?in|einspeisung|lieferung|surplus|r|b1|return(ed)?|delivered to grid)$/i
+export const consumptionTexts =
+  /^(in|import(ed)?|delivered|consumption|consumed|forward|bezug|usage|c|d|e1|net|total)$/i
+
+/** Units as systems write them: the unit of the profile, and what a quantity is multiplied by. */
+export const unitTexts: Readonly<Record<string, readonly [unit: string, multiplier: number]>> = {
+  kwh: ['kWh', 1],
+  wh: ['Wh', 1],
+  mwh: ['MWh', 1],
+  ccf: ['ccf', 1],
+  cf: ['ccf', 0.01],
+  mcf: ['ccf', 10],
+  m3: ['cm', 1],
+  cm: ['cm', 1],
+  cbm: ['cm', 1],
+  therm: ['therm', 1],
+  therms: ['therm', 1],
+  thm: ['therm', 1],
+  dth: ['therm', 10],
+}

@@ -1,0 +1,93 @@
+import { narrow } from './narrow.js'
+import { clockAt, type Layout, lines, newYork, quantityAt, two } from './sending.js'
+import { wide } from './wide.js'
+
+const gasDays = Array.from({ length: 40 }, (_, at) => newYork.dayStart('2026-01-01') + at * 86_400)
+
+const daily: Layout = {
+  system: 'gas utility, a day in a row',
+  timeZone: 'America/New_York',
+  file: lines(
+    'Gas Meter,Account Number,Read Date,Usage (CCF)',
+    ...gasDays.map((start, at) => `G1,A1,${clockAt(newYork, start).mdy},${quantityAt(at)}`),
+  ),
+  reads: gasDays.map((start, at) => ({ meter: 'G1', start, quantity: quantityAt(at) })),
+}
+
+/** Samples of systems, one of each. */
+export const layouts: readonly Layout[] = [...narrow, ...wide, daily]
+
+/** Samples that cannot be loaded as they are, and what must be asked or said. */
+export const unloadable: readonly (Pick<Layout, 'system' | 'file'> & { readonly says: RegExp })[] =
+  [
+    {
+      system: 'readings of a register',
+      file: lines(
+        'meter,timestamp,reading kWh',
+        ...Array.from(
+          { length: 48 },
+          (_, at) =>
+            `M1,2026-01-${two(13 + Math.floor(at / 24))} ${two(at % 24)}:00,${1_000 + at * 1.5}`,
+        ),
+      ),
+      says: /isRegister/,
+    },
+    {
+      system: 'active and reactive energy in one file',
+      file: lines(
+        'Device,Interval Ending,Usage,Units',
+        ...Array.from({ length: 48 }, (_, at) =>
+          ['KWH', 'KVARH']
+            .map(
+              (unit) =>
+                `D1,01/${two(13 + Math.floor(at / 24))}/2026 ${two(at % 24)}:00,${quantityAt(at + unit.length)},${unit}`,
+            )
+            .join('\n'),
+        ),
+      ),
+      says: /differ in "Units"/,
+    },
+    {
+      system: 'import and export side by side',
+      file: lines(
+        'Meter,Date,Time,Import kWh,Export kWh',
+        ...Array.from(
+          { length: 24 },
+          (_, at) => `M1,2026-01-13,${two(at)}:00,${quantityAt(at)},0.000`,
+        ),
+      ),
+      says: /"Import kWh" or "Export kWh"/,
+    },
+    {
+      system: 'average power of a French portal',
+      file: lines(
+        'Identifiant PRM;Type;Unite',
+        '12345678901234;Courbe de charge;W',
+        'Horodate;Puissance W',
+        ...Array.from(
+          { length: 48 },
+          (_, at) =>
+            `2026-01-13T${two(Math.floor(at / 2))}:${at % 2 ? '30' : '00'}:00+01:00;${100 + ((at * 37) % 50)}`,
+        ),
+      ),
+      says: /W is an average power/,
+    },
+    {
+      system: 'numbers of trading periods instead of times',
+      file: lines(
+        'HDR,ICPHH,1.0,RETA',
+        ...Array.from(
+          { length: 48 },
+          (_, at) => `DET,0000000001AA111,M1,13/01/2026,${at + 1},${quantityAt(at)},KWH`,
+        ),
+      ),
+      says: /which column is the permanent meter/,
+    },
+    {
+      system: 'Irish trial, columns separated by blanks',
+      file: lines(
+        ...Array.from({ length: 48 }, (_, at) => `1392 195${two(at + 1)} ${quantityAt(at)}`),
+      ),
+      says: /no columns separated/,
+    },
+  ]
