@@ -110,7 +110,9 @@ export function erasedAccounts(erasures: Sql, account: Sql): Sql {
  * are that account's (decision 11).
  */
 export function erasedReads(reads: string, erasures: Sql): Sql {
-  return sql`version IN (SELECT r.version ${readsWithoutAccount(reads, erasures)})`
+  // The end of a read's old key bears the version of the next line.
+  return sql`(version, meter_id, starts_at) IN (
+    SELECT r.version, r.meter_id, r.starts_at ${readsWithoutAccount(reads, erasures)})`
 }
 
 /** These reads `r`, each with the stretch `e` of the erasure. */

@@ -183,7 +183,7 @@ function compareRows(staged: Staged): Sql {
       c.local_hour AS local_hour,
       s.quantity AS new_quantity, c.quantity AS old_quantity,
       c.account_number AS old_account_number, c.external_site_id AS old_external_site_id,
-      s.version AS new_version, c.version AS old_version, c.change AS old_change, seconds AS new_seconds,
+      s.version AS new_version, c.version AS old_version, c.change AS old_change, seconds AS new_seconds, local_day AS new_day,
       multiIf(${sameValues}, 'duplicate', c.version > s.version OR ${confirmed}, 'superseded',
         s.quantity != c.quantity, 'restated', 'rewritten') AS kind
     FROM (SELECT * FROM ${rowsOf(staged)} WHERE ${differing}) AS s
@@ -274,7 +274,7 @@ export function recordMoves(state: Decision & { readonly attaches: string }): St
       n.account_number AS new_account, n.external_site_id AS new_site
     FROM ${overlaps} AS o INNER JOIN ${id(attaches)} AS n ON n.version = o.new_version
     WHERE o.kind IN ('restated', 'rewritten') AND (old_account != new_account OR old_site != new_site)
-    UNION ALL SELECT meter_id, local_day, starts_at, old_account_number, old_external_site_id,
+    UNION ALL SELECT meter_id, arrayJoin([local_day, new_day]), starts_at, old_account_number, old_external_site_id,
       old_account_number, old_external_site_id FROM ${overlaps} WHERE kind IN ('rekeyed', 'outdone')`
   const ownerOf = (account: Sql, site: Sql) => sql`arrayFirst(h -> h.1 = ${site}
       AND (h.2 = ${account} OR (h.2 = '\\0' AND ${account} NOT IN (SELECT account_number FROM tenancy)))

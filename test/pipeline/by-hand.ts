@@ -35,6 +35,7 @@ export interface ByHandOptions {
   readonly limits?: Partial<Profile['limits']>
   readonly termination?: Profile['termination']
   readonly billing?: Profile['billing']
+  readonly usage?: Partial<Profile['usage']>
   readonly log?: Logger
   /** Another clock than that of the machine. */
   readonly now?: () => Date
@@ -78,6 +79,7 @@ export function createLineOn(
       ...profile,
       ...(options.termination && { termination: options.termination }),
       ...(options.billing && { billing: options.billing }),
+      usage: { ...profile.usage, ...options.usage },
       limits: { ...profile.limits, freeDiskBytesMin: 0, ...options.limits },
     },
     zone: createZone(profile.timeZone),

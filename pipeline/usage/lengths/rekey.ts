@@ -244,10 +244,10 @@ export function recordOverlaps({ order, ...decision }: Rekeying): Statement {
   return {
     sql: sql`INSERT INTO ${id(overlaps)} (local_day, meter_id, starts_at, seconds, commodity, local_hour,
         new_quantity, old_quantity, old_account_number, old_external_site_id, new_version, old_version,
-        kind, old_change, new_seconds)
+        kind, old_change, new_seconds, new_day)
       SELECT old_day, meter_id, old_at, old_seconds, commodity, old_hour, new_quantity, quantity,
         account_number, external_site_id, ${typed('UInt64', versionOf(order, 0))}, version,
-        if(wins, 'rekeyed', 'outdone'), old_change, seconds
+        if(wins, 'rekeyed', 'outdone'), old_change, seconds, local_day
       FROM ${id(rekeyed)} WHERE is_moved OR NOT wins`,
   }
 }
