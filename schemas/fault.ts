@@ -131,6 +131,9 @@ export const faultCodes = {
   ALERT_REFUSED: final(
     'The alert receiver rejected an alert. Fix alerts.url or alerts.secret, or the receiver.',
   ),
+  NOTICE_UNREACHABLE: passing(
+    'The receiver of reads.notify did not accept a notice. Check that it is up and that reads.notify is right.',
+  ),
   OVERLOAD: passing(
     'More requests are in flight than the limits allow. Add a gateway, or raise the limit.',
   ),

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { createHttpClient } from '../../api/http-client.js'
-import { Fault } from '../../schemas/fault.js'
-import type { AlertSettings } from '../../schemas/settings/alert.js'
+import { Fault, type FaultCode } from '../../schemas/fault.js'
+import type { WebhookSettings } from '../../schemas/gateway/webhook.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 
-/** The alert receiver. */
+/** A receiver of signed messages. */
 export interface Webhook {
-  /** Sends one notification and resolves to the HTTP status. Faults: `ALERT_UNREACHABLE`. */
+  /** Sends one message and resolves to the HTTP status. Throws the fault of the receiver. */
   send(body: string): Promise<number>
   close(): void
 }
@@ -14,20 +14,35 @@ export interface Webhook {
 const signatureHeader = 'Tieline-Signature'
 const secretCharactersMin = 16
 
+/** The receiver in error messages. */
+export interface WebhookReceiver {
+  readonly fault: FaultCode
+  readonly name: string
+  /** The section of the profile. */
+  readonly setting: string
+}
+
+const alertReceiver: WebhookReceiver = {
+  fault: 'ALERT_UNREACHABLE',
+  name: 'the alert receiver',
+  setting: 'alerts',
+}
+
 /** Throws `CONFIG` for a short secret, `PROFILE` for an unusable caFile. */
 export function createWebhook(
-  settings: AlertSettings,
+  settings: WebhookSettings,
   secret: (reference: SecretReference) => string,
+  { fault, name, setting }: WebhookReceiver = alertReceiver,
 ): Webhook {
   const { url, timeoutMs, answerBytesMax, caFile } = settings
   const key = secret(settings.secret)
   if (key.length < secretCharactersMin) {
     const remedy = `use at least ${secretCharactersMin}, for example from openssl rand -hex 32`
-    throw new Fault('CONFIG', `alerts.secret has ${key.length} characters; ${remedy}`)
+    throw new Fault('CONFIG', `${setting}.secret has ${key.length} characters; ${remedy}`)
   }
   const caller = createHttpClient({
-    fault: 'ALERT_UNREACHABLE',
-    name: 'the alert receiver',
+    fault,
+    name,
     timeoutMs,
     connectionsMax: 1,
     answerBytesMax,

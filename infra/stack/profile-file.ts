@@ -101,7 +101,7 @@ export function placeFiles(profile: Profile, homePath: string): Profile {
     if (typeof value !== 'object' || value === null) return value
     return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, place(part, key)]))
   }
-  const { gateway, identity, cis, ami, backfill, alerts, sources, worker } = profile
-  const placed = place({ gateway, identity, cis, ami, backfill, alerts, sources, worker })
+  const { gateway, identity, cis, ami, backfill, alerts, reads, sources, worker } = profile
+  const placed = place({ gateway, identity, cis, ami, backfill, alerts, reads, sources, worker })
   return { ...profile, ...(placed as Partial<Profile>) }
 }

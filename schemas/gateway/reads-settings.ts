@@ -1,11 +1,28 @@
 import { z } from 'zod'
 import { serviceUsers } from '../settings/gateway-bind.js'
 import { strict } from '../strict.js'
+import { webhookFields } from './webhook.js'
+
+const noticeSettings = strict({
+  ...webhookFields,
+  lookSeconds: z.int().min(1).max(3_600).default(10),
+})
+export type NoticeSettings = z.output<typeof noticeSettings>
+
+/** The body of a notice: changes up to this number can be pulled. It may be sent more than once. */
+export const noticeSchema = strict({
+  v: z.literal(1),
+  database: z.string(),
+  publishedSeq: z.int().min(0),
+})
+export type NoticeMessage = z.output<typeof noticeSchema>
 
 /** What customers and the platform may read through the gateway; without the section nothing. */
 export const readsSettings = strict({
   /** The service accounts that may pull changes of all customers; without them there is no such route. */
   users: serviceUsers.optional(),
+  /** Where the platform is notified that there is something to pull. */
+  notify: noticeSettings.optional(),
   /** Statements in the store at the same time. */
   lanes: z.int().min(1).max(64).default(4),
   /** How long a request waits for a lane; beyond it 503. */

@@ -1,9 +1,8 @@
 import { z } from 'zod'
 import { type FeedName, feedNames } from '../feed.js'
+import { webhookFields } from '../gateway/webhook.js'
 import { strict } from '../strict.js'
 import { byteSize } from './byte-size.js'
-import { secretReference } from './secret.js'
-import { serverUrl } from './server-url.js'
 
 const feed = z.enum(feedNames as readonly [FeedName, ...FeedName[]])
 const weekday = z.enum(['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'])
@@ -34,9 +33,7 @@ const expected = z
 
 /** Where alerts are sent, and their thresholds. */
 export const alertSettings = strict({
-  url: serverUrl,
-  /** Signs every message (HMAC-SHA256). */
-  secret: secretReference,
+  ...webhookFields,
   /** An alert that is not resolved is repeated at this interval. */
   repeatHours: z.number().positive().max(8_760).default(24),
   lookSeconds: z.int().min(1).max(3_600).default(60),
@@ -44,9 +41,6 @@ export const alertSettings = strict({
   failingMinutes: z.number().min(0).max(10_080).default(10),
   freeDiskBytesMin: byteSize('5 GB', { min: '0 B', max: '100 TB' }),
   expected,
-  timeoutMs: z.int().min(10).max(120_000).default(10_000),
-  answerBytesMax: byteSize('64 KB', { min: '1 KB', max: '1 MB' }),
-  caFile: z.string().min(1).optional(),
 })
 export type AlertSettings = z.output<typeof alertSettings>
 

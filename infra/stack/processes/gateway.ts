@@ -4,6 +4,7 @@ import { createOpenFeed } from '../../../pipeline/green-button/feed.js'
 import { createIntake } from '../../../pipeline/intake/intake.js'
 import { Fault } from '../../../schemas/fault.js'
 import { createZone } from '../../../schemas/time/zone.js'
+import { createChangeNotice } from '../../alerts/change-notice.js'
 import { createGatewayMetrics } from '../../metrics/gateway.js'
 import { createHealth } from '../../telemetry/health.js'
 import type { Log } from '../../telemetry/log.js'
@@ -40,6 +41,16 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
       metrics.failed(error)
     },
   })
+  const { notify } = profile.reads ?? {}
+  const notice =
+    notify &&
+    createChangeNotice({
+      database: profile.database,
+      settings: notify,
+      store: options.store,
+      secret: secretFrom(secrets),
+      onFailure,
+    })
   const health = await createHealth({
     ...(profile.gateway?.operations ?? { host: '127.0.0.1', port: 0 }),
     setting: 'gateway.operations',
@@ -56,6 +67,7 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
     close: async () => {
       health.drain()
       await gateway.close()
+      await notice?.close()
       await intake?.close()
       await health.close()
       await requests.close()
