@@ -7,6 +7,7 @@ import { type Readable, writeAccess } from './access.js'
 import { type Engine, openEngine } from './engine.js'
 import type { AsServer } from './http/answer.js'
 import type { Credentials } from './http/auth.js'
+import { createStatementKiller } from './killer.js'
 import { createLanes, statementsMax } from './lanes.js'
 import { createPipes } from './pipes.js'
 import { createReports } from './progress.js'
@@ -77,6 +78,7 @@ async function serve(options: EngineOptions): Promise<void> {
     sessions: createSessions(engine),
     running: new Set<string>(),
     reports: createReports(engine),
+    killer: createStatementKiller(engine),
     queryLog: await createQueryLog(engine),
     known: {
       writer: options.writer,

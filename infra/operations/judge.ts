@@ -6,15 +6,32 @@ import { failureCode } from '../metrics/registry.js'
 export type Judge = (error: unknown) => Promise<unknown>
 
 const pingMsMax = 3_000
+/** As long as the watchdog of the engine gives a server that accepts connections and answers nothing. */
+const silentMsMax = 30_000
 /** One ping answers for all panels that fail together. */
 const pingMs = 1_000
 
 /**
  * Distinguishes a busy ClickHouse from an unreachable one: a query without an answer in time is
- * `STORE_BUSY` as long as the server answers a ping.
+ * `STORE_BUSY` as long as the server answers a ping. A machine with much to do answers even that late, so
+ * only a refused ping, or silence for 30 seconds, is `STORE_UNREACHABLE`.
  */
-export function createJudge(ping: () => Promise<boolean>): Judge {
-  const answers = keepFor(pingMs, () => withTimeout(ping(), pingMsMax).catch(() => false))
+export function createJudge(
+  ping: () => Promise<boolean>,
+  { msMax = pingMsMax, keptMs = pingMs, now = () => performance.now() } = {},
+): Judge {
+  const silence = { since: 0, until: Number.NEGATIVE_INFINITY }
+  const answers = keepFor(keptMs, async () => {
+    const answer = await withTimeout(ping(), msMax).catch(() => undefined)
+    if (answer !== undefined) {
+      silence.until = Number.NEGATIVE_INFINITY
+      return answer
+    }
+    const at = now()
+    if (at - silence.until > silentMsMax) silence.since = at
+    silence.until = at
+    return at - silence.since < silentMsMax
+  })
   return async (error) => {
     if (!(error instanceof Fault)) return error
     const { code, detail } = error

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from '../engine.js'
+import type { StatementKiller } from '../killer.js'
 import type { Lanes } from '../lanes.js'
 import type { Reports } from '../progress.js'
 import { type RunContext, run, setFormat } from '../run.js'
@@ -21,6 +21,7 @@ export interface AnswerContext extends RunContext {
   /** Running statements, as `system.processes` knows them. */
   readonly running: Set<string>
   readonly reports: Reports
+  readonly killer: StatementKiller
   readonly asServer: AsServer | undefined
 }
 
@@ -54,8 +55,7 @@ export async function answer(context: AnswerContext, pending: PendingCall): Prom
     )
   }
   context.running.add(comment)
-  const finished = new AbortController()
-  const stop = (): void => void killUntil(context.engine, comment, finished.signal)
+  const stop = (): void => context.killer.kill(comment)
   const onClose = (): void => {
     if (!response.writableFinished) stop()
   }
@@ -72,7 +72,7 @@ export async function answer(context: AnswerContext, pending: PendingCall): Prom
     rest = await runLeased(context, pending, stop)
   } finally {
     unwatch?.()
-    finished.abort()
+    context.killer.forget(comment)
     response.off('close', onClose)
     context.running.delete(comment)
     leave?.()
@@ -130,16 +130,5 @@ export async function answerKill(
   } finally {
     await lease.release()
     leave()
-  }
-}
-
-/** Repeats the KILL, because the statement may not have started when its client disconnects. */
-async function killUntil(engine: Engine, comment: string, signal: AbortSignal): Promise<void> {
-  const sql = `KILL QUERY WHERE Settings['log_comment'] = ${stringLiteral(comment)} ASYNC`
-  while (!signal.aborted) {
-    const lease = freshLease(engine)
-    await lease.connection.query(sql, 'Null').catch(() => undefined)
-    await lease.release()
-    await sleep(50, undefined, { signal }).catch(() => undefined)
   }
 }

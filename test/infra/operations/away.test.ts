@@ -1,7 +1,9 @@
 import t from 'tap'
+import { createJudge } from '../../../infra/operations/judge.js'
 import { createOperationsPage } from '../../../infra/operations/operations.js'
 import { openHome } from '../../../infra/stack/home.js'
 import { createHealth } from '../../../infra/telemetry/health.js'
+import { Fault } from '../../../schemas/fault.js'
 import { createBrowser } from '../../rig/chromium.js'
 import { createFolder } from '../../rig/folder.js'
 import { openPage, shows } from '../../story/rig/browser-page.js'
@@ -47,4 +49,32 @@ t.test('without ClickHouse and Redis the page reports that and stays usable', as
     /STORE_UNREACHABLE/.test((await page.locator('main').textContent()) ?? ''),
   )
   await page.close()
+})
+
+const late = new Fault('OVERLOAD', 'no answer within 8000 ms')
+
+t.test('a refused ping is an unreachable server', async (t) => {
+  const judge = createJudge(async () => false)
+  t.match(await judge(late), { code: 'STORE_UNREACHABLE' })
+})
+
+t.test('a ping without an answer is an unreachable server after 30 seconds', async (t) => {
+  const clock = { at: 0 }
+  const codes: string[] = []
+  let reply: Promise<boolean> = new Promise(() => undefined)
+  const judgeAt = async (seconds: number) => {
+    clock.at = seconds * 1_000
+    const found = await judge(late)
+    codes.push((found as Fault).code)
+  }
+  const judge = createJudge(() => reply, { msMax: 1, keptMs: 0, now: () => clock.at })
+  for (const seconds of [0, 15, 29, 31, 45]) await judgeAt(seconds)
+  t.same(codes.splice(0), [
+    ...['STORE_BUSY', 'STORE_BUSY', 'STORE_BUSY'],
+    ...['STORE_UNREACHABLE', 'STORE_UNREACHABLE'],
+  ])
+  await judgeAt(3_600)
+  reply = Promise.resolve(true)
+  await judgeAt(3_601)
+  t.same(codes, ['STORE_BUSY', 'STORE_BUSY'], 'another silence has its own time')
 })
