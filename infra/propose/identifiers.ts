@@ -71,10 +71,14 @@ export function columnsFor(
   return found.filter((one) => one !== undefined)
 }
 
+/** Columns of one meaning that are compared with each other. */
+const namedMax = 10
+
 function matching(columns: readonly Column[], pattern: RegExp): readonly Column[] {
-  return columns.filter(
+  const named = columns.filter(
     ({ word, kind }) => kind !== 'clock' && kind !== 'time' && pattern.test(word),
   )
+  return named.slice(0, namedMax)
 }
 
 const identifierLengthMax = 64

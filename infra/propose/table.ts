@@ -21,6 +21,8 @@ export interface Table {
 
 /** A comma may be a decimal comma, so the others go first. */
 const delimiters: readonly Delimiter[] = [';', 'tab', '|', ',']
+/** More than one for each minute of a day of 25 hours. */
+const columnsMax = 2_000
 /** Lines that show the delimiter. */
 const shownLines = 1_000
 
@@ -33,6 +35,9 @@ export function toTable(lines: readonly string[], path: string): Table {
     throw new Fault('HEADER', `${path} has no columns separated by a comma, semicolon, bar or tab`)
   }
   const { delimiter, width } = best
+  if (width > columnsMax) {
+    throw new Fault('HEADER', `${path} has ${width} columns; at most ${columnsMax} are looked at`)
+  }
   const split = lines.map((text, at) => ({ line: at + 1, text, fields: fieldsOf(text, delimiter) }))
   const isRow = ({ fields }: (typeof split)[number]) => fields?.length === width
   const first = split.findIndex((one) => isRow(one) && isData(one.fields ?? []))

@@ -15,6 +15,8 @@ type Rows = readonly (readonly string[])[]
 
 /** Rows that are compared to find pairs of columns. */
 const comparedRows = 2_000
+/** Columns of times that are compared with each other. */
+const comparedColumns = 8
 const pairShare = 0.95
 
 /** Finds them; undefined while a question about them is open. `byReference` finds an answered column. */
@@ -86,8 +88,9 @@ interface Pair {
 
 /** Two columns of which one is later by the same length in nearly all rows. */
 function startAndEnd(columns: readonly Column[], rows: Rows): Pair | undefined {
-  for (const start of columns) {
-    for (const end of columns) {
+  const compared = columns.slice(0, comparedColumns)
+  for (const start of compared) {
+    for (const end of compared) {
       if (start === end) continue
       const length = distance(start, end, rows)
       if (length !== undefined) return { start, end, length }

@@ -50,3 +50,36 @@ t.test('no proposal is silently wrong', async (t) => {
   t.equal(outcomes.wrong, 0)
   t.ok(layouts.length + unloadable.length >= 25)
 })
+
+t.test('hostile samples end with a fault or a question, and soon', async (t) => {
+  const row = (count: number, text: string) => Array.from({ length: count }, () => text).join()
+  const times = `${row(400, '2026-01-13 00:00')},1.5\n${row(400, '2026-01-13 00:15')},2.5\n`
+  const cases: readonly (readonly [what: string, file: string])[] = [
+    ['as many columns as fit into a line', `${row(30_000, '1')}\n${row(30_000, '2')}\n`],
+    ['hundreds of columns of times', times],
+    [
+      'hundreds of meters by name',
+      `${row(400, 'Meter')},Time\n${row(400, 'M1')},2026-01-13\n`.repeat(50),
+    ],
+    ['a quote without end', `"${'x'.repeat(100_000)}\n1,2\n`],
+    ['one line without end', 'x,'.repeat(3_000_000)],
+    [
+      'bytes of a picture',
+      Array.from({ length: 50_000 }, (_, at) => String.fromCharCode((at * 7_919) % 256)).join(''),
+    ],
+    ['delimiters only', ',,,\n'.repeat(10_000)],
+    ['a header of marks', '\u202E=cmd,@x,+1\n2026-01-13,M1,1\n'],
+    [
+      'numbers beyond a double',
+      `Meter,Time,kWh\n${'M1,2026-01-13 00:00,99999999999999999999999.5\n'.repeat(30)}`,
+    ],
+  ]
+  for (const [what, file] of cases) {
+    const found = await proposalFor({ file }, { '/timeZone': 'Europe/Paris' }).catch(
+      (error: unknown) => error,
+    )
+    if (found instanceof Error)
+      t.match(found, { code: /^(HEADER|NO_ROWS|ENCODING|EMPTY_FILE)$/ }, what)
+    else t.not(openOf(found as Awaited<ReturnType<typeof proposalFor>>).length, 0, what)
+  }
+})
