@@ -72,8 +72,8 @@ function toRows({ meter, account = `A${meter}`, site = 'S', seconds = 900, ...re
 }
 
 /** A store with the means to publish what bills are made of. */
-export async function billRig(t: Test): Promise<BillRig> {
-  const store = await migratedStore(t)
+export async function billRig(t: Test, given?: Store): Promise<BillRig> {
+  const store = given ?? (await migratedStore(t))
   let arrival = 0
   const publishAs = async (feed: string, publishedAt = new Date(), more: object = {}) => {
     const file = { file_name: `${feed}_${arrival}.csv`, company_code: 'DEMO' }

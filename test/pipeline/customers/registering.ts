@@ -27,14 +27,17 @@ const reader = { user: 'reader', password: 'r' }
 /** Set by `npm run test:replicated`. */
 const isReplicated = process.env['TIELINE_TEST_REPLICATED'] === '1'
 
-/** A real store with the migrations of the house, gone with the test; one of two replicas if it is asked for. */
-export async function migratedStore(t: Test): Promise<Store> {
-  if (isReplicated) {
+/**
+ * A real store with the migrations of the house, gone with the test; one of two replicas if it is asked
+ * for. A store in a folder of the caller is never one.
+ */
+export async function migratedStore(t: Test, folder?: string): Promise<Store> {
+  if (isReplicated && folder === undefined) {
     const { stores, close } = await createReplicas(profile)
     t.teardown(close)
     return stores.r1
   }
-  const dataPath = createFolder(t)
+  const dataPath = folder ?? createFolder(t)
   await placeReadyMade(dataPath, profile)
   const readable = readableOf(await readStatements(profile), profile.database)
   const engine = await onFreePort(19_000 + Math.floor(Math.random() * 20_000), (port) =>

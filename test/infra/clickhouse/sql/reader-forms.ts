@@ -1,4 +1,4 @@
-/** Where an expression may stand in a statement; `E` is the expression, `N` a name that is called without brackets. */
+/** Places of an expression in a statement; `E` is the expression, `N` a name that is called without brackets. */
 export const places = {
   list: 'SELECT E',
   alias: 'SELECT E AS y, y',
@@ -97,7 +97,7 @@ export const places = {
   intoOutfile: "SELECT E INTO OUTFILE 'W' FORMAT TSV",
 } as const satisfies Readonly<Record<string, string>>
 
-/** Where a table may stand; `T` is the table. */
+/** Places of a table; `T` is the table. */
 export const tablePlaces = {
   from: 'SELECT * FROM T LIMIT 3',
   fromFinal: 'SELECT * FROM T AS a FINAL LIMIT 3',
