@@ -132,17 +132,17 @@ export function countForeign(reads: string, isForeign: Sql): Statement {
   }
 }
 
-/** Copies the rows that are stored from one table of reads into another, under new versions if need be. */
+/** Copies the rows that are stored from one table of reads into another, with some columns replaced. */
 export function keepOwn(
   tables: { readonly from: string; readonly to: string },
   isForeign: Sql,
-  version = sql`version`,
+  replaced = sql``,
 ): readonly Statement[] {
   const { from, to } = tables
   return [
     createReads(to, 'replace'),
     {
-      sql: sql`INSERT INTO ${id(to)} SELECT * REPLACE(${version} AS version)
+      sql: sql`INSERT INTO ${id(to)} SELECT * ${replaced}
         FROM (SELECT * FROM ${id(from)} WHERE NOT (${isForeign}))`,
       settings: { optimize_on_insert: 0 },
     },

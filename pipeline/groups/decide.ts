@@ -50,7 +50,9 @@ async function decideStaged(
   const settled = await settleGroup(context, union)
   const { table, totals, provisional, unusable, proving, fromStore } = settled
   const usable = table === reads ? staged : await sharesOf(store, table)
-  const own = await keepRegistered(context, union, { table, rows: rowsOf(usable) })
+  const guessed = [...provisional.values()].reduce((sum, meters) => sum + meters, 0)
+  const kept = { table, rows: rowsOf(usable), provisional: guessed }
+  const own = await keepRegistered(context, union, kept)
   const overlapping = await findKnown(context, union, { table: own, totals })
   for (const one of [...unusable, ...proving, ...overlapping]) leaving.add(one)
   const staying = members.filter(({ arrival }) => !leaving.has(arrival))
@@ -126,7 +128,8 @@ async function settleGroup(context: PipelineContext, union: FileState): Promise<
     const found = { table: reads, totals, provisional, unusable: [], fromStore: new Map() }
     return { ...found, proving: await provingArrivals(context, union, found) }
   }
-  const fromStore = await takenByArrival(store, union)
+  const guessed = meters.size === 0 ? {} : { provisionalMeters: meters.size }
+  const fromStore = await takenByArrival(store, { ...union, notes: guessed })
   const unusable = await unusableArrivals(store, { ...union, grid })
   await repairMeters(store, { ...union, grid }, moveOf(context, union))
   const moved = await totalShapes(store, { ...union, table: fixed }, grid)

@@ -17,8 +17,9 @@ import {
   proveRows,
   stagingOf,
 } from '../store/staging.js'
-import { repairedVersion } from '../verify/repaired.js'
+import { repairedColumns } from '../verify/repaired.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
+import { recordProvisional } from './lengths/provisional.js'
 import { findRekeyed, mayProve, type Rekeyed } from './lengths/rekey.js'
 import { type Move, repairMeters, type Unusable } from './lengths/repairs.js'
 import { findLengths, rejectLengths } from './lengths/settle.js'
@@ -132,8 +133,8 @@ export async function dropUnregistered(
   state: FileState,
   usable: Usable,
 ): Promise<Usable & { readonly unregistered: Counted }> {
-  const { table, totals } = usable
-  const to = await keepRegistered(context, state, { table, rows: totals.rows })
+  const { table, totals, provisional } = usable
+  const to = await keepRegistered(context, state, { table, rows: totals.rows, provisional })
   if (to === table) return { ...usable, unregistered: noneCounted }
   const kept = await lookAgain(context, state, to)
   const unregistered = {
@@ -147,9 +148,10 @@ export async function dropUnregistered(
 export async function keepRegistered(
   context: PipelineContext,
   state: FileState,
-  { table, rows }: { readonly table: string; readonly rows: number },
+  of: { readonly table: string; readonly rows: number; readonly provisional: number },
 ): Promise<string> {
   const { store, profile } = context
+  const { table, rows, provisional } = of
   const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: table })
   const isRepair = state.notes.repairs !== undefined
   const counted =
@@ -157,11 +159,14 @@ export async function keepRegistered(
   const foreign = Number(counted[0]?.rows ?? 0)
   if (!isRepair) {
     if (isForeign === undefined || foreign === 0) return table
-    if (profile.ingestion !== 'full') await holdReads(store, table, isForeign)
+    if (profile.ingestion !== 'full') {
+      if (provisional > 0) await store.command(recordProvisional(state, table))
+      await holdReads(store, table, isForeign)
+    }
   }
   const { registered: to } = derivedOf(state)
-  const version = isRepair ? repairedVersion(state) : sql`version`
-  for (const statement of keepOwn({ from: table, to }, isForeign ?? sql`0`, version)) {
+  const replaced = isRepair ? repairedColumns(state) : sql``
+  for (const statement of keepOwn({ from: table, to }, isForeign ?? sql`0`, replaced)) {
     await store.command(statement)
   }
   await proveRows(store, to, rows - foreign)

@@ -60,13 +60,14 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
   }
   const usable = await settleLengths(context, state, { totals: shapes, reland })
   const lengths = await countLengths(context, state, usable)
-  const fromStore = await takenFromStore(context.store, state, {
+  const withLengths = { ...state, notes: noteLengths(notes, lengths) }
+  const fromStore = await takenFromStore(context.store, withLengths, {
     hasLengths: usable.table !== stagingOf(state.arrival).reads,
     hasHours: hour.rows > 0,
   })
   const noted = {
     ...dated,
-    notes: { ...noteAmbiguous(noteLengths(notes, lengths), hour), fromStore },
+    notes: { ...noteAmbiguous(withLengths.notes, hour), fromStore },
   }
   const unusable = addCounted(refused, usable.rejected)
   const counted = withRejected(noted, addCounted(unusable, hour.rejected))

@@ -14,6 +14,19 @@ export function repairedVersion({ arrival, notes }: Pick<FileState, 'arrival' | 
   return sql`version - ${typed('UInt64', apart)}`
 }
 
+/**
+ * The columns of reads that come back: they have that version, and where another file has proved their length
+ * since, the number of that file.
+ */
+export function repairedColumns(state: Pick<FileState, 'arrival' | 'notes'>): Sql {
+  const proved = sql`(SELECT (groupArray(meter_id), groupArray(by)) FROM (
+      SELECT meter_id, toUInt64(max(proved_by)) AS by FROM provisional_length FINAL
+      WHERE arrival = ${state.notes.repairs ?? 0} AND proved_by != 0 AND proved_seconds != seconds
+      GROUP BY meter_id))`
+  return sql`REPLACE(${repairedVersion(state)} AS version,
+    transform(meter_id, ${proved}.1, ${proved}.2, toUInt64(0)) AS change)`
+}
+
 /** Versions of stored reads that a published file replaced: they only show because its rows are missing. */
 const replacedVersions = sql`SELECT old_version FROM restatement
   WHERE old_version != new_version AND bitAnd(new_version, 4294967295) != 0 AND bitShiftRight(new_version, 32) IN (

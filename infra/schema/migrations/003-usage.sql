@@ -85,6 +85,7 @@ CREATE TABLE IF NOT EXISTS {database}.provisional_length{onCluster} (
     seconds UInt32 COMMENT 'length under which the reads of the arrival are stored on that day',
     arrival UInt32 COMMENT 'arrival whose rows did not prove the length',
     proved_by UInt32 COMMENT 'arrival that proved a length for these reads, under which they are stored since; 0 while none has',
+    proved_seconds UInt32 COMMENT 'that length, in seconds',
     recorded_at DateTime('UTC') DEFAULT now() COMMENT 'when it was recorded'
 ) ENGINE = {engine:ReplacingMergeTree(proved_by)}
 ORDER BY (meter_id, local_day, seconds, arrival)

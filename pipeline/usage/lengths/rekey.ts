@@ -275,8 +275,8 @@ export function attachRekeyed(decision: Decision, attaches: string): Statement {
  */
 export function recordProved({ order, ...decision }: Rekeying): Statement {
   return {
-    sql: sql`INSERT INTO provisional_length (meter_id, local_day, seconds, arrival, proved_by)
-      SELECT DISTINCT meter_id, local_day, seconds, arrival, ${typed('UInt32', order)}
+    sql: sql`INSERT INTO provisional_length (meter_id, local_day, seconds, arrival, proved_by, proved_seconds)
+      SELECT DISTINCT meter_id, local_day, seconds, arrival, ${typed('UInt32', order)}, new_seconds
       FROM ${id(derivedOf(decision).rekeys)}`,
   }
 }

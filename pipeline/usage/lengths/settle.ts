@@ -23,6 +23,7 @@ import {
   type Unusable,
   unusableLines,
 } from './repairs.js'
+import { lengthsSince } from './since.js'
 import { findSuspects, type Search, type Suspect, storedLengths } from './suspects.js'
 
 /** What a file shows of the lengths of its meters (decision 16). */
@@ -69,11 +70,13 @@ export async function findLengths(
   }
   const rows = byShape ? totals.irregularRows : totals.rows
   const batches = Math.ceil(rows / batchRowsMax)
+  const since =
+    state.notes.repairs === undefined ? undefined : await lengthsSince(store, state.notes.repairs)
   let repairs = 0
   const provisional: Provisional[] = []
   for (let batch = 0; batch < batches; batch++) {
     const of = byShape ? ('irregular' as const) : ('all' as const)
-    const search = { grid, allowed, of, batch, batches }
+    const search = { grid, allowed, of, batch, batches, since }
     const found = await judgeBatch(store, state, search)
     await recordRepairs(store, state, found.repairs)
     repairs += found.repairs.length
@@ -88,13 +91,16 @@ export async function findLengths(
 async function judgeBatch(
   store: Store,
   decision: Decision,
-  search: Search,
+  search: Search & { readonly since: Awaited<ReturnType<typeof lengthsSince>> | undefined },
 ): Promise<{ readonly repairs: readonly Repair[]; readonly provisional: readonly Provisional[] }> {
   const suspects = await findSuspects(store, decision, search)
   const stored = await storedLengths(store, decision, suspects)
   const judged = suspects.map(({ meterId, days }: Suspect) => ({
     meterId,
-    lengths: judgeMeter(days, stored.get(meterId) ?? [], search.allowed),
+    lengths: judgeMeter(days, stored.get(meterId) ?? [], search.allowed).map((found) => {
+      const kept = search.since?.get(meterDayKey(meterId, found.day))
+      return kept === undefined ? found : { ...found, ...kept, apart: 0, stored: 0 }
+    }),
   }))
   const repairs = judged.flatMap(({ meterId, lengths }) =>
     lengths

@@ -57,6 +57,15 @@ const cases: Readonly<Record<string, Case>> = {
       file(reads('3', { day: 2 })),
     ],
   },
+  'a length that the reads of two meters had only by a guess': {
+    together: 2,
+    before: [file([...reads('1', { count: 1 }), ...reads('2', { count: 1 })])],
+    files: [
+      file(reads('1', { count: 24, minutes: 60 })),
+      file(reads('2', { day: 2, count: 1 })),
+      file(reads('3', { day: 2, count: 96 })),
+    ],
+  },
   'a length that the profile does not have': {
     together: 2,
     files: [file(reads('1', { count: 20, minutes: 7 })), file(reads('2')), file(reads('3'))],

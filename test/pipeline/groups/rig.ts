@@ -76,7 +76,9 @@ export async function readAll({ context }: LineByHand): Promise<Readonly<Record<
     reads: await rows(
       sql`SELECT * FROM usage_read FINAL ORDER BY meter_id, starts_at, seconds, version`,
     ),
-    doubled: await rows(sql`SELECT count() - uniqExact(version) AS rows FROM usage_read`),
+    // Without the reads under a new length, which have the version of the row that a merge removes.
+    doubled: await rows(sql`SELECT count() - uniqExact(version) AS rows FROM usage_read
+        WHERE change = 0`),
     held: await rows(sql`SELECT * EXCEPT (held_at) FROM held_read FINAL ORDER BY version`),
     entries: await rows(sql`SELECT arrival, kind, cause, target, rows, quantity
       FROM published_rows FINAL ORDER BY arrival, kind, cause`),

@@ -1,0 +1,29 @@
+import type { Store } from '../../store/clickhouse.js'
+import { sql } from '../../store/sql.js'
+import { meterDayKey } from './repairs.js'
+
+/**
+ * The lengths that reads of an arrival have on days on which it proved none: those that others have proved
+ * since, else the guessed ones.
+ */
+export async function lengthsSince(
+  store: Store,
+  arrival: number,
+): Promise<ReadonlyMap<string, { readonly seconds: number; readonly isProvisional: boolean }>> {
+  const rows = await store.rows<{
+    meterId: string
+    day: string
+    length: number
+    isProvisional: boolean
+  }>({
+    sql: sql`SELECT meter_id AS meterId, toString(local_day) AS day, proved_by = 0 AS isProvisional,
+        if(isProvisional, seconds, proved_seconds) AS length
+      FROM provisional_length FINAL WHERE arrival = ${arrival}`,
+  })
+  return new Map(
+    rows.map(({ meterId, day, length: seconds, isProvisional }) => [
+      meterDayKey(meterId, day),
+      { seconds, isProvisional },
+    ]),
+  )
+}
