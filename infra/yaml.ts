@@ -23,6 +23,25 @@ export function toYaml(value: unknown): string {
   return stringify(value, { lineWidth: 0, collectionStyle: 'flow' }).trim()
 }
 
+/** A setting to be written into a YAML text. */
+export interface WrittenSetting {
+  readonly path: readonly string[]
+  readonly value: unknown
+  /** Why it has this value; empty for none. */
+  readonly comment: string
+}
+
+/** A YAML text with some settings replaced or added; all other text and comments stay. */
+export function withSettings(text: string, settings: readonly WrittenSetting[]): string {
+  const document = parseDocument(text)
+  for (const { path, value, comment } of settings) {
+    const node = document.createNode(value, { flow: true })
+    if (comment !== '') node.comment = ` ${comment}`
+    document.setIn(path, node)
+  }
+  return document.toString({ lineWidth: 0 })
+}
+
 /** A YAML text whose values have positions. */
 export interface PlacedYaml {
   readonly value: unknown

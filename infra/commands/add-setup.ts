@@ -7,19 +7,10 @@ export function addSetup(
   run: Run,
   toClusterName: (text: string) => string,
 ): void {
-  program
+  const init = program
     .command('init')
     .description('write a profile from flags or answers, never over a file, and run doctor on it')
-    .option('--company <code>', 'company code, the first part of file names; several: A,B')
-    .option('--time-zone <name>', 'time zone of the meters, such as America/Detroit')
-    .option(
-      '--source <where>',
-      'a folder, sftp://user@host/path, ftp://user@host/path or s3://bucket/prefix/; default: inbox',
-    )
-    .option('--host-key <fingerprint>', "of the SFTP server's key: SHA256:...")
-    .option('--issuer <url>', 'issuer of the OpenID provider; default: no gateway')
-    .option('--audience <name>', 'audience of its tokens; default: tieline')
-    .option('--cis <url>', 'address of the CIS')
+  addAnswers(init)
     .addHelpText(
       'after',
       `
@@ -52,6 +43,23 @@ again. "none" leaves a setting out. Contacts no server and stores nothing.
 Exit code: 0 all is decided and every row is accepted, 2 a question is open or rows are rejected, 1 error.`,
     )
     .action(run(async () => (await import('./propose.js')).proposeCommand))
+  const onboard = program
+    .command('onboard')
+    .description('go from sample files to a profile and a first load into a staging database')
+    .argument('<sample...>', 'usage files of one layout')
+    .option('--commodity <name>', 'Electric or Gas, where the samples do not show it')
+    .option('--answer <setting=value>', 'answer a question of propose; repeatable', collect, [])
+  addAnswers(onboard)
+    .addHelpText(
+      'after',
+      `
+Runs init, propose, doctor and a first load; --profile is needed. Asks on a terminal, otherwise prints what is
+open. Run it again to continue: answers are kept in <profile>.answers.yaml.
+
+Exit code: 0 the staging database has all reads of the samples, 2 a question is open or rows are rejected,
+1 error.`,
+    )
+    .action(run(async () => (await import('./onboard.js')).onboard))
   program
     .command('password')
     .description(
@@ -103,4 +111,19 @@ Exit code: 0 all entries imported, 2 an entry was left out or nothing was writte
 /** An option that may be given several times. */
 function collect(value: string, before: readonly string[]): readonly string[] {
   return [...before, value]
+}
+
+/** The options that answer the questions of `init`. */
+function addAnswers(command: Command): Command {
+  return command
+    .option('--company <code>', 'company code, the first part of file names; several: A,B')
+    .option('--time-zone <name>', 'time zone of the meters, such as America/Detroit')
+    .option(
+      '--source <where>',
+      'a folder, sftp://user@host/path, ftp://user@host/path or s3://bucket/prefix/; default: inbox',
+    )
+    .option('--host-key <fingerprint>', "of the SFTP server's key: SHA256:...")
+    .option('--issuer <url>', 'issuer of the OpenID provider; default: no gateway')
+    .option('--audience <name>', 'audience of its tokens; default: tieline')
+    .option('--cis <url>', 'address of the CIS')
 }

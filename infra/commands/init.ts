@@ -14,7 +14,7 @@ import type { Context } from './context.js'
 import { doctor } from './doctor.js'
 
 /** Asks a question on the terminal; undefined at the end of the input. */
-type Ask = (text: string) => Promise<string | undefined>
+export type Ask = (text: string) => Promise<string | undefined>
 
 /**
  * Writes a profile from flags and from answers on the terminal, then runs `doctor` on it. Asks nothing
@@ -94,7 +94,10 @@ async function asked(context: Context, question: Question, ask: Ask): Promise<st
 }
 
 /** Lines that arrive before their question, pasted for example, are kept. */
-async function onTerminal<T>({ ending }: Context, use: (ask: Ask) => Promise<T>): Promise<T> {
+export async function onTerminal<T>(
+  { ending }: Pick<Context, 'ending'>,
+  use: (ask: Ask) => Promise<T>,
+): Promise<T> {
   const lines = createInterface({ input: process.stdin, terminal: false, signal: ending })
   const reader = lines[Symbol.asyncIterator]()
   try {

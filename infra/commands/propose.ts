@@ -56,17 +56,22 @@ export async function proposeCommand(
   return isGood ? exitCodes.good : exitCodes.quarantined
 }
 
-function isClean({ status, rows }: Checked['receipt']): boolean {
+export function isClean({ status, rows }: Checked['receipt']): boolean {
   return status === 'published' && rows.rejected === 0
 }
 
 /** The settings of a profile as they are written. */
-function baseOf(path: string): { readonly settings: unknown; readonly timeZone: string } {
+export function baseOf(path: string): { readonly settings: unknown; readonly timeZone: string } {
   const { timeZone } = readProfile(path)
   return { settings: parseYaml(readFileSync(path, 'utf8')), timeZone }
 }
 
-function answersOf({ answer, timeZone, commodity }: ProposeOptions): ReadonlyMap<string, string> {
+/** Throws `CONFIG` for what is not `setting=value`. */
+export function answersOf({
+  answer,
+  timeZone,
+  commodity,
+}: Pick<ProposeOptions, 'answer' | 'timeZone' | 'commodity'>): ReadonlyMap<string, string> {
   const answers = new Map<string, string>()
   if (timeZone !== undefined) answers.set('/timeZone', timeZone)
   if (commodity !== undefined) answers.set('/commodity', commodity)
@@ -89,7 +94,7 @@ function write(path: string, section: string): void {
   }
 }
 
-function renderProposal({ findings, notes }: Proposal, section: string): string {
+export function renderProposal({ findings, notes }: Proposal, section: string): string {
   const open = findings.filter(({ question }) => question !== undefined)
   const flagOf = (setting: string) =>
     setting === '/timeZone'
@@ -108,7 +113,7 @@ function renderProposal({ findings, notes }: Proposal, section: string): string 
   ].join('\n')
 }
 
-function renderJudged(checked: readonly Checked[]): string {
+export function renderJudged(checked: readonly Checked[]): string {
   const totals = checked.map(({ receipt: { fileName, rows, meters, quantity, ...span } }) => {
     const to = span.lastIntervalEnd ?? ''
     const reads = `${grouped(rows.accepted)} reads of ${grouped(meters ?? 0)} meters`

@@ -47,7 +47,7 @@ export async function judgeSamples(
   const folder = mkdtempSync(join(tmpdir(), 'tieline-propose-'))
   try {
     const paths = samples.map((sample, at) => {
-      const path = join(folder, nameOf(sample, { profile, commodity, at }))
+      const path = join(folder, nameForLoad(sample, { profile, commodity, at }))
       copyFileSync(sample.path, path)
       return path
     })
@@ -65,13 +65,17 @@ export async function judgeSamples(
   }
 }
 
-interface Naming {
+interface LoadName {
   readonly profile: Profile
   readonly commodity: Commodity
   readonly at: number
 }
 
-function nameOf({ fileDate, packed }: SentSample, { profile, commodity, at }: Naming): string {
+/** A name that the profile takes. */
+export function nameForLoad(
+  { fileDate, packed }: SentSample,
+  { profile, commodity, at }: LoadName,
+): string {
   const [year, month, day] = fileDate.split('-')
   const ending = { none: '', gzip: '.gz', zip: '.zip' }[packed]
   return `${profile.companyCodes[0]}_${day}${month}${year}_${commodity}_${at + 1}.csv${ending}`

@@ -1,4 +1,4 @@
-import { toYaml } from '../yaml.js'
+import { toYaml, type WrittenSetting } from '../yaml.js'
 import type { SettingFinding } from './finding.js'
 import type { Proposal } from './proposal.js'
 
@@ -38,6 +38,15 @@ function allPlaced(proposal: Proposal): readonly Placed[] {
     finding: undefined,
   }
   return [...zone, name, ...others]
+}
+
+/** The settings of the profile with their evidence, none of them open. */
+export function toSettings(proposal: Proposal): readonly WrittenSetting[] {
+  return allPlaced(proposal).map(({ path, value, finding }) => ({
+    path,
+    value,
+    comment: finding?.evidence ?? '',
+  }))
 }
 
 type Section = { [name: string]: unknown }
