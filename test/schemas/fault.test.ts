@@ -26,6 +26,7 @@ test('only what may pass without a change is worth a retry', async (t) => {
     'FILE_AHEAD',
     'IDENTITY_UNREACHABLE',
     'MDM_UNREACHABLE',
+    'NOTICE_UNREACHABLE',
     'OVERLOAD',
     'PERMISSION',
     'QUEUE_UNREACHABLE',
