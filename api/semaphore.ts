@@ -5,6 +5,8 @@ export interface Semaphore {
    * within `waitMs`.
    */
   acquire(waitMs?: number): Promise<(() => void) | undefined>
+  /** How many hold a permit or wait for one. */
+  inUse(): number
 }
 
 export function createSemaphore(count: number): Semaphore {
@@ -16,6 +18,7 @@ export function createSemaphore(count: number): Semaphore {
     else next()
   }
   return {
+    inUse: () => count - free + waiting.size,
     acquire: (waitMs) => {
       if (free > 0) {
         free--

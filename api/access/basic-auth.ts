@@ -33,20 +33,15 @@ export function createAccounts({
   const checkOnce = createSingleFlight<string | undefined>()
   const key = randomBytes(32)
   const proven = new Map<string, string>()
-  let checking = 0
   const check = async (hashed: string, name: string, password: string) => {
     const checksMax = checks.atOnce + checks.waiting
-    if (checking >= checksMax)
+    if (semaphore.inUse() >= checksMax)
       throw new Fault('OVERLOAD', `${checksMax} password checks run or wait`)
-    checking++
     const leave = await semaphore.acquire()
     const known = users.find((user) => user.name === name)
     const [some] = users
     const hash = (known ?? some)?.passwordHash ?? ''
-    const isRight = await isPassword(password, hash).finally(() => {
-      checking--
-      leave?.()
-    })
+    const isRight = await isPassword(password, hash).finally(leave)
     if (!isRight || known === undefined) return undefined
     if (proven.size < users.length) proven.set(hashed, known.name)
     return known.name

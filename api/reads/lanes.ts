@@ -15,24 +15,19 @@ export type InLane = <T>(run: () => Promise<T>) => Promise<T>
  */
 export function createReadLanes({ lanes, waitMsMax }: Pick<ReadsSettings, 'lanes' | 'waitMsMax'>) {
   const semaphore = createSemaphore(lanes)
-  let inside = 0
   const inLane: InLane = async (run) => {
+    const inside = semaphore.inUse()
     if (inside >= lanes * (1 + waitingPerLane)) {
       throw new Fault(
         'OVERLOAD',
         `${inside - lanes} reads are waiting for a lane; raise reads.lanes`,
       )
     }
-    inside++
-    try {
-      const leave = await semaphore.acquire(waitMsMax)
-      if (leave === undefined) {
-        throw new Fault('OVERLOAD', `no lane was free for ${waitMsMax} ms; raise reads.lanes`)
-      }
-      return await run().finally(leave)
-    } finally {
-      inside--
+    const leave = await semaphore.acquire(waitMsMax)
+    if (leave === undefined) {
+      throw new Fault('OVERLOAD', `no lane was free for ${waitMsMax} ms; raise reads.lanes`)
     }
+    return run().finally(leave)
   }
   return inLane
 }

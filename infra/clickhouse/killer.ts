@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Engine } from './engine.js'
-import { freshLease } from './sessions.js'
+import { onFreshLease } from './sessions.js'
 import { stringLiteral } from './sql/statement.js'
 
 /** Ends statements that nobody waits for, by their comments in `system.processes`. */
@@ -43,7 +43,6 @@ export function createStatementKiller(engine: Engine): StatementKiller {
 
 async function killAll(engine: Engine, comments: Iterable<string>): Promise<void> {
   const list = [...comments].map(stringLiteral).join(', ')
-  const { connection, release } = freshLease(engine)
   const kill = `KILL QUERY WHERE Settings['log_comment'] IN (${list}) ASYNC`
-  await connection.query(kill, 'Null').finally(release)
+  await onFreshLease(engine, (connection) => connection.query(kill, 'Null'))
 }

@@ -1,5 +1,5 @@
 import type { Engine } from './engine.js'
-import { freshLease } from './sessions.js'
+import { onFreshLease } from './sessions.js'
 
 /** What each running statement has read, as the value of `X-ClickHouse-Progress`, by its comment. */
 type Figures = ReadonlyMap<string, string>
@@ -66,17 +66,14 @@ export function createReports(engine: Engine): Reports {
 }
 
 async function figuresOf(engine: Engine): Promise<Figures> {
-  const { connection, release } = freshLease(engine)
-  try {
-    const { bytes } = await connection.query(query, 'JSONEachRow')
-    const lines = bytes.toString('utf8').split('\n').filter(Boolean)
-    return new Map(
-      lines.map((line) => {
-        const { comment, ...figures } = JSON.parse(line) as Record<string, string>
-        return [comment ?? '', JSON.stringify(figures)]
-      }),
-    )
-  } finally {
-    await release()
-  }
+  const { bytes } = await onFreshLease(engine, (connection) =>
+    connection.query(query, 'JSONEachRow'),
+  )
+  const lines = bytes.toString('utf8').split('\n').filter(Boolean)
+  return new Map(
+    lines.map((line) => {
+      const { comment, ...figures } = JSON.parse(line) as Record<string, string>
+      return [comment ?? '', JSON.stringify(figures)]
+    }),
+  )
 }

@@ -1,9 +1,9 @@
-import type { Connection, Engine } from './engine.js'
+import type { Engine } from './engine.js'
 import type { StoreUser } from './http/auth.js'
 import type { Call } from './http/call.js'
 import type { Exception } from './http/exception.js'
 import type { Summary } from './http/reply.js'
-import { freshLease } from './sessions.js'
+import { onFreshLease } from './sessions.js'
 
 /** `system.query_log` with the statements of readers; a filter of the engine shows each its own. */
 export interface QueryLog {
@@ -45,7 +45,7 @@ const table = `CREATE TABLE IF NOT EXISTS system.query_log (
 SETTINGS min_rows_to_keep = 1, max_rows_to_keep = ${rowsMax}, min_bytes_to_keep = 1, max_bytes_to_keep = ${bytesMax}`
 
 export async function createQueryLog(engine: Engine): Promise<QueryLog> {
-  await onLease(engine, (connection) => connection.query(table, 'Null'))
+  await onFreshLease(engine, (connection) => connection.query(table, 'Null'))
   let held: string[] = []
   let heldLength = 0
   /** A log that cannot be written ends no statement. */
@@ -55,7 +55,7 @@ export async function createQueryLog(engine: Engine): Promise<QueryLog> {
     held = []
     heldLength = 0
     const insert = 'INSERT INTO system.query_log FORMAT JSONEachRow'
-    const inserted = onLease(engine, (connection) => connection.insert(insert, data))
+    const inserted = onFreshLease(engine, (connection) => connection.insert(insert, data))
     await inserted.catch(() => undefined)
   }
   const add = (entry: object): void => {
@@ -91,9 +91,4 @@ export async function createQueryLog(engine: Engine): Promise<QueryLog> {
       }
     },
   }
-}
-
-async function onLease(engine: Engine, use: (own: Connection) => Promise<unknown>): Promise<void> {
-  const { connection, release } = freshLease(engine)
-  await use(connection).finally(release)
 }

@@ -9,7 +9,7 @@ import { createReply, type Reply } from './http/reply.js'
 import { readQuerySource } from './http/source.js'
 import type { LoggedStatement, QueryLog } from './query-log.js'
 import type { ReaderLimits } from './reader-limits.js'
-import { freshLease } from './sessions.js'
+import { onFreshLease } from './sessions.js'
 import { readOwnKill } from './sql/kill.js'
 import { refuseLong } from './sql/reader.js'
 import { judgeForReader } from './sql/reader-settings.js'
@@ -58,8 +58,7 @@ async function route(front: FrontContext, request: IncomingMessage, response: Se
 async function health(front: FrontContext, request: IncomingMessage, response: ServerResponse) {
   try {
     userOf(request, new URLSearchParams(), front.known)
-    const lease = freshLease(front.engine)
-    await lease.connection.query('SELECT 1', 'Null').finally(() => lease.release())
+    await onFreshLease(front.engine, (connection) => connection.query('SELECT 1', 'Null'))
     response.end('Ok.\n')
   } catch (error) {
     await createReply(response, { isCompressing: false }).fail(toException(error))

@@ -15,7 +15,7 @@ import { createQueryLog } from './query-log.js'
 import { type ReaderLimits, readerLimits } from './reader-limits.js'
 import { findReader, readersFolder } from './readers.js'
 import { createFront } from './serve.js'
-import { createSessions, freshLease } from './sessions.js'
+import { createSessions, onFreshLease } from './sessions.js'
 
 /** First message of the parent; secrets are sent this way, never by argv. */
 export interface EngineOptions extends Readable {
@@ -116,9 +116,9 @@ async function drain(open: ReadonlySet<ServerResponse>): Promise<void> {
 }
 
 async function timezoneOf(engine: Engine): Promise<string> {
-  const { connection, release } = freshLease(engine)
-  const { bytes } = await connection.query('SELECT timezone()', 'TabSeparated')
-  await release()
+  const { bytes } = await onFreshLease(engine, (connection) =>
+    connection.query('SELECT timezone()', 'TabSeparated'),
+  )
   return bytes.toString('utf8').trim()
 }
 

@@ -57,6 +57,15 @@ export function freshLease(engine: Engine): Lease {
   return { connection, release: async () => connection.close() }
 }
 
+/** Runs `use` on a connection of its own. */
+export async function onFreshLease<T>(
+  engine: Engine,
+  use: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  const { connection, release } = freshLease(engine)
+  return use(connection).finally(release)
+}
+
 function enter(engine: Engine, sessions: Map<string, Session>, request: SessionRequest): Session {
   const found = sessions.get(request.id)
   if (found === undefined && request.mustExist) {

@@ -17,7 +17,7 @@ export interface Column {
   readonly isAlwaysThere: boolean
 }
 
-export const distinctMax = 50_000
+const distinctMax = 50_000
 
 export function toColumns({ rows, header, width }: Table): readonly Column[] {
   return Array.from({ length: width }, (_, at) => {

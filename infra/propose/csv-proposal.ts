@@ -1,10 +1,9 @@
-import { Fault } from '../../schemas/fault.js'
 import { type Column, toColumns, toReference } from './columns.js'
 import type { Findings } from './finding.js'
 import { columnsFor, findIdentifiers, isDirections } from './identifiers.js'
 import { findDecimal, findQuantity, findUnit, isRegister } from './quantities.js'
 import type { SentSample } from './sample.js'
-import { type Table, toTable } from './table.js'
+import { type Table, toOneTable } from './table.js'
 import { findTimes, lengthText, nameOf } from './time-columns.js'
 import { decideTimes, orderOf, type ProposalContext, placesOf, toSeries } from './time-settings.js'
 import { findLength, meterLengths } from './times.js'
@@ -26,7 +25,7 @@ export interface CsvFacts {
 /** Finds the mapping of CSV files of one layout. Throws `HEADER` and `NO_ROWS`; see `toTable`. */
 export function proposeCsv(samples: readonly SentSample[], options: ProposalContext): CsvFacts {
   const { findings } = options
-  const table = oneTable(samples)
+  const table = toOneTable(samples)
   const columns = toColumns(table)
   describeTable(samples, table, findings)
   const wide = findWide(columns)
@@ -66,23 +65,6 @@ export function proposeCsv(samples: readonly SentSample[], options: ProposalCont
   const unit = findings.all.find(({ setting }) => setting === 'unit')?.value
   const text = [...columns.map(({ word }) => word), ...table.preamble].join(' ')
   return { lengths, rows: table.rows.length, unit, text }
-}
-
-function oneTable(samples: readonly SentSample[]): Table {
-  const tables = samples.map(({ lines, path }) => toTable(lines, path))
-  const [first, ...others] = tables as [Table, ...Table[]]
-  const shape = ({ delimiter, header, width, skipLines }: Table) =>
-    JSON.stringify([delimiter, header, width, skipLines])
-  const other = others.findIndex((one) => shape(one) !== shape(first))
-  if (other !== -1) {
-    const [one, two] = [samples[0], samples[other + 1]].map((sample) => sample?.name)
-    throw new Fault('CONFIG', `${one} and ${two} have other columns: propose them one by one`)
-  }
-  return {
-    ...first,
-    rows: tables.flatMap(({ rows }) => rows),
-    others: tables.flatMap(({ others: lines }) => lines),
-  }
 }
 
 function describeTable(samples: readonly SentSample[], table: Table, findings: Findings): void {

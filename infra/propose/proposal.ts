@@ -6,7 +6,7 @@ import { type CsvFacts, proposeCsv } from './csv-proposal.js'
 import { createFindings, type Findings, type SettingFinding } from './finding.js'
 import { findUnit } from './quantities.js'
 import type { SentSample } from './sample.js'
-import { toTable } from './table.js'
+import { toOneTable } from './table.js'
 import { decideTimes, orderOf, type ProposalContext, toSeries } from './time-settings.js'
 import { findLength, meterLengths } from './times.js'
 
@@ -90,8 +90,7 @@ const byFormat: Readonly<Record<Proposal['format'], ByFormat>> = {
 /** Settings of `usage` for files of the plain layout. */
 function proposePlain(samples: readonly SentSample[], options: ProposalContext): CsvFacts {
   const { findings } = options
-  const rows = samples.flatMap(({ lines, path }) => toTable(lines, path).rows)
-  const table = { ...toTable(samples[0]?.lines ?? [], samples[0]?.path ?? ''), rows }
+  const table = toOneTable(samples)
   const columns = toColumns(table)
   const [, , meter, time, quantity] = columns
   if (meter === undefined || time === undefined) throw new TypeError('the header has matched')
@@ -103,7 +102,7 @@ function proposePlain(samples: readonly SentSample[], options: ProposalContext):
   const values = quantity?.texts ?? []
   const unit = findings.decide('unit', findUnit({ column: undefined, names: [], values, length }))
   const lengths = length === undefined ? meterLengths(series) : [length]
-  return { lengths, rows: rows.length, unit, text: '' }
+  return { lengths, rows: table.rows.length, unit, text: '' }
 }
 
 /** Market time is that of Queensland all year; elsewhere files may have another. */

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename } from 'node:path'
+import { utf16Of } from '../../pipeline/files/header.js'
 import { inflate } from '../../pipeline/files/inflate.js'
 import { splitFields } from '../../pipeline/formats/csv-columns.js'
 import { type Encoding, readLines } from '../../pipeline/formats/lines.js'
@@ -106,19 +107,8 @@ function wholeCharacters(
 }
 
 function encodingOf(bytes: Buffer): { readonly encoding: Encoding; readonly evidence: string } {
-  const [first, second] = bytes
-  if (first === 0xff && second === 0xfe) {
-    return { encoding: 'utf-16le', evidence: 'it begins with the mark of UTF-16, low byte first' }
-  }
-  if (first === 0xfe && second === 0xff) {
-    return { encoding: 'utf-16be', evidence: 'it begins with the mark of UTF-16, high byte first' }
-  }
-  if (bytes.length > 3 && bytes[1] === 0 && bytes[3] === 0) {
-    return { encoding: 'utf-16le', evidence: 'every second byte is 0' }
-  }
-  if (bytes.length > 3 && bytes[0] === 0 && bytes[2] === 0) {
-    return { encoding: 'utf-16be', evidence: 'every first byte of two is 0' }
-  }
+  const utf16 = utf16Of(bytes)
+  if (utf16 !== undefined) return { encoding: utf16, evidence: 'its first bytes are UTF-16' }
   const cut = bytes.subarray(0, bytes.lastIndexOf(10) + 1 || bytes.length)
   if (isUtf8(cut)) return { encoding: 'utf-8', evidence: 'all its bytes are UTF-8' }
   return { encoding: 'windows-1252', evidence: 'some bytes are not UTF-8' }

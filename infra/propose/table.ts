@@ -2,6 +2,7 @@ import { splitFields } from '../../pipeline/formats/csv-columns.js'
 import { normalTime } from '../../pipeline/formats/csv-time.js'
 import { Fault } from '../../schemas/fault.js'
 import { detectFormat } from '../../schemas/time/timestamp.js'
+import type { SentSample } from './sample.js'
 
 export type Delimiter = ',' | ';' | '|' | 'tab'
 
@@ -26,8 +27,26 @@ const columnsMax = 2_000
 /** Lines that show the delimiter. */
 const shownLines = 1_000
 
+/** The rows of samples of one layout. Throws `CONFIG` where they have several, and the faults of `toTable`. */
+export function toOneTable(samples: readonly SentSample[]): Table {
+  const tables = samples.map(({ lines, path }) => toTable(lines, path))
+  const [first, ...others] = tables as [Table, ...Table[]]
+  const shape = ({ delimiter, header, width, skipLines }: Table) =>
+    JSON.stringify([delimiter, header, width, skipLines])
+  const other = others.findIndex((one) => shape(one) !== shape(first))
+  if (other !== -1) {
+    const [one, two] = [samples[0], samples[other + 1]].map((sample) => sample?.name)
+    throw new Fault('CONFIG', `${one} and ${two} have other columns: propose them one by one`)
+  }
+  return {
+    ...first,
+    rows: tables.flatMap(({ rows }) => rows),
+    others: tables.flatMap(({ others: lines }) => lines),
+  }
+}
+
 /** Finds delimiter, header and rows. Throws `HEADER` where the lines have no columns. */
-export function toTable(lines: readonly string[], path: string): Table {
+function toTable(lines: readonly string[], path: string): Table {
   const shown = lines.slice(0, shownLines).filter((line) => line.trim() !== '')
   const found = delimiters.map((delimiter) => ({ delimiter, ...commonest(shown, delimiter) }))
   const best = found.reduce((one, other) => (other.lines > one.lines ? other : one))

@@ -110,10 +110,12 @@ export async function isTouched(
   const arrivals = files.map(({ arrival }) => arrival)
   const ofCycle = sql`meter_id IN (
         SELECT meter_id FROM tenancy FINAL WHERE has(codes.3, ${cycleId}))`
-  const own = sql`bitShiftRight(version, 32) IN ${typed('Array(UInt64)', arrivals)} AND ${ofCycle}`
+  const isOf = (column: Sql) => sql`${column} IN ${typed('Array(UInt64)', arrivals)}`
+  const brought = isOf(sql`bitShiftRight(version, 32)`)
+  const own = sql`${brought} AND ${ofCycle}`
   const found = await store.rows({
     sql: sql`SELECT 1 FROM usage_read
-      WHERE local_day BETWEEN ${typed('Date', first)} AND ${typed('Date', last)} + ${typed('UInt8', daysBehind)} AND (${own} OR change IN ${typed('Array(UInt64)', arrivals)} AND ${ofCycle}) LIMIT 1
+      WHERE local_day BETWEEN ${typed('Date', first)} AND ${typed('Date', last)} + ${typed('UInt8', daysBehind)} AND (${brought} OR ${isOf(sql`change`)}) AND ${ofCycle} LIMIT 1
       UNION ALL
       SELECT 1 FROM billing_period_row
       WHERE billing_start_date <= ${typed('Date', last)} AND billing_end_date >= ${typed('Date', first)} AND ${own} LIMIT 1

@@ -46,12 +46,17 @@ export async function* afterHeader(
   onHeader(proveHeader(head.toString('utf8'), feed, extraColumns))
 }
 
-/** Byte order marks of UTF-16, and text that has a NUL beside each letter without one. */
 function refuseUtf16(head: Buffer): void {
+  if (utf16Of(head) === undefined) return
+  throw new Fault('ENCODING', 'the file is UTF-16; export it as UTF-8 text')
+}
+
+/** Which UTF-16 the first bytes are, by a byte order mark or by a NUL beside each letter; mostly undefined. */
+export function utf16Of(head: Buffer): 'utf-16le' | 'utf-16be' | undefined {
   const [first, second] = head
-  const isMarked = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
-  const isBare = head.length > 3 && (isEvery(head, 0) || isEvery(head, 1))
-  if (isMarked || isBare) throw new Fault('ENCODING', 'the file is UTF-16; export it as UTF-8 text')
+  const isBare = (odd: 0 | 1) => head.length > 3 && isEvery(head, odd)
+  if ((first === 0xff && second === 0xfe) || isBare(1)) return 'utf-16le'
+  return (first === 0xfe && second === 0xff) || isBare(0) ? 'utf-16be' : undefined
 }
 
 /** Whether the first bytes are NUL at even or at odd places, and text at the others. */

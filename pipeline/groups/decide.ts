@@ -50,7 +50,7 @@ async function decideStaged(
   const settled = await settleGroup(context, union)
   const { table, totals, provisional, unusable, proving, fromStore } = settled
   const usable = table === reads ? staged : await sharesOf(store, table)
-  const guessed = [...provisional.values()].reduce((sum, meters) => sum + meters, 0)
+  const guessed = sumOf(provisional)
   const kept = { table, rows: rowsOf(usable), provisional: guessed }
   const own = await keepRegistered(context, union, kept)
   const overlapping = await findKnown(context, union, { table: own, totals })
@@ -137,12 +137,17 @@ async function settleGroup(context: PipelineContext, union: FileState): Promise<
   return { ...found, proving: await provingArrivals(context, union, found) }
 }
 
+/** Meters of all arrivals whose length is provisional. */
+function sumOf(provisional: Settled['provisional']): number {
+  return [...provisional.values()].reduce((sum, meters) => sum + meters, 0)
+}
+
 async function provingArrivals(
   context: PipelineContext,
   union: FileState,
   { table, totals, provisional }: Pick<Settled, 'table' | 'totals' | 'provisional'>,
 ): Promise<readonly number[]> {
-  const guessed = [...provisional.values()].reduce((sum, meters) => sum + meters, 0)
+  const guessed = sumOf(provisional)
   if (!mayProve(totals, guessed)) return []
   const meters = (await findProved(context, union, table)).map(({ meterId }) => meterId)
   if (meters.length === 0) return []

@@ -197,3 +197,8 @@ export const fromStateRow = codec.fromRow
 export function toStateRow(state: FileState): Row {
   return { ...codec.toRow(state), rank: rankOf(state) }
 }
+
+/** Whether a file stores earlier reads under a length that it proves. */
+export function isRekeying({ notes }: Pick<FileState, 'notes'>): boolean {
+  return (notes.rekeyed?.rows ?? 0) > 0
+}

@@ -1,7 +1,7 @@
 import type { PipelineContext } from '../context.js'
 import { toRefusal } from '../failure.js'
 import { kindOf } from '../kinds.js'
-import { type FileState, numberOf } from '../ledger/file-state.js'
+import { type FileState, isRekeying, numberOf } from '../ledger/file-state.js'
 import { lookForNumber, publishSubjects, type Seen } from '../ledger/publication.js'
 import { forward } from './forward.js'
 
@@ -46,9 +46,9 @@ export async function completeAll(
   states: readonly FileState[],
   seen?: Seen,
 ): Promise<void> {
-  const subjects = states.map(({ arrival, fileId, notes }) => {
-    const rekeys = (notes.rekeyed?.rows ?? 0) > 0
-    return { kind: 'file', arrival, fileId, rekeys } as const
+  const subjects = states.map((state) => {
+    const { arrival, fileId } = state
+    return { kind: 'file', arrival, fileId, rekeys: isRekeying(state) } as const
   })
   const publications = await publishSubjects(context, subjects, seen)
   const published = states.map((state): FileState => {

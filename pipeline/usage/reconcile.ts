@@ -6,7 +6,7 @@ import type { PipelineContext } from '../context.js'
 import { traceRejects } from '../formats/trace-rejects.js'
 import type { LoadedFile, StagedSums } from '../kind.js'
 import { withCommonestReject } from '../ledger/commonest-reject.js'
-import type { FileState, Notes } from '../ledger/file-state.js'
+import { type FileState, isRekeying, type Notes } from '../ledger/file-state.js'
 import { addCounted, type Counted } from '../ledger/sums.js'
 import {
   dateNotes,
@@ -80,7 +80,7 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
   const { unregistered } = kept
   const decided = await classify(context, withOutcomes(counted, { unregistered }), kept)
   await proveOutcomes(context, decided)
-  if ((decided.notes.rekeyed?.rows ?? 0) > 0) {
+  if (isRekeying(decided)) {
     await context.store.command(attachRekeyed(decided, decided.attaches))
   }
   return decided

@@ -10,3 +10,14 @@ export function sample<T>(sizes: { readonly short: T; readonly long: T }): T {
 export function runs(short: number): number {
   return sample({ short, long: short * 10 })
 }
+
+/** A random number generator from a seed, uniform in [0, 1): mulberry32. */
+export function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

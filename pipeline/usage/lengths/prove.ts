@@ -59,7 +59,7 @@ export function proveOpen(
 ): readonly Proved[] {
   return open.flatMap((series) => {
     const { day } = series
-    const seconds = nearest(known, day) ?? nearest(known.map(mirrored), mirror(day))
+    const seconds = nearest(known, day) ?? firstAfter(known, day)
     if (seconds === undefined) return []
     const timesOf = ({ starts, seconds }: ReadSeries, isEnd: boolean) =>
       isEnd ? starts.map((start) => intervalEnd(start, seconds, zone)) : starts
@@ -76,9 +76,9 @@ export function proveOpen(
   })
 }
 
-/** Turns the order of days around, so that the nearest day before is the nearest one after. */
-function mirror(day: string): string {
-  return [...day].map((digit) => (digit === '-' ? digit : String(9 - Number(digit)))).join('')
+/** The length on the first day after a day; the finest where that day has two. */
+function firstAfter(known: readonly KnownLength[], after: string): number | undefined {
+  const later = known.filter(({ day }) => day > after)
+  const [first = ''] = later.map(({ day }) => day).sort()
+  return nearest(later, first)
 }
-
-const mirrored = (one: KnownLength): KnownLength => ({ ...one, day: mirror(one.day) })

@@ -98,23 +98,21 @@ export const autumn: Times['days'] = ['2025-11-01', '2025-11-04']
 export const winter: Times['days'] = ['2026-01-13', '2026-01-16']
 export const europe: Times['days'] = ['2026-03-28', '2026-03-31']
 
+export type Named = Pick<Layout, 'system' | 'answers' | 'encoding'> & { readonly zone: Zone }
+
 export function layout(
-  {
-    system,
-    zone,
-    answers,
-    encoding,
-  }: Pick<Layout, 'system' | 'answers' | 'encoding'> & { zone: Zone },
+  named: Named,
   head: readonly string[],
   sending: Omit<Sending, 'zone'>,
 ): Layout {
-  const { reads, rows } = send({ zone, ...sending })
-  return {
-    system,
-    timeZone: zone.timeZone,
-    file: lines(...head, ...rows),
-    reads,
-    ...(answers && { answers }),
-    ...(encoding && { encoding }),
-  }
+  const { reads, rows } = send({ zone: named.zone, ...sending })
+  return toLayout(named, [...head, ...rows], reads)
+}
+
+export function toLayout(
+  { zone, ...named }: Named,
+  all: readonly string[],
+  reads: readonly TrueRead[],
+): Layout {
+  return { ...named, timeZone: zone.timeZone, file: lines(...all), reads }
 }

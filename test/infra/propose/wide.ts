@@ -1,28 +1,29 @@
-import { createZone, type Zone } from '../../../schemas/time/zone.js'
+import { createZone } from '../../../schemas/time/zone.js'
 import {
   clockAt,
   comma,
   eastern,
   type Layout,
-  lines,
+  type Named,
   newYork,
   send,
   type Times,
   type TrueRead,
+  toLayout,
   two,
   winter,
 } from './sending.js'
 
 /** A row for each day, with a column for each interval. */
 function wideLayout(
-  { system, zone, answers }: Pick<Layout, 'system' | 'answers'> & { zone: Zone },
+  named: Named,
   {
     head,
     days,
     minutes,
     meters,
     row,
-  }: Times & {
+  }: Omit<Times, 'zone'> & {
     readonly head: readonly string[]
     readonly meters: readonly string[]
     readonly row: (
@@ -32,6 +33,7 @@ function wideLayout(
     ) => string
   },
 ): Layout {
+  const { zone } = named
   const { reads } = send({ zone, meters, days, minutes, row: () => '' })
   const byDay = new Map<string, TrueRead[]>()
   for (const read of reads) {
@@ -46,13 +48,7 @@ function wideLayout(
       day.map(({ quantity }) => quantity),
     )
   })
-  return {
-    system,
-    timeZone: zone.timeZone,
-    file: lines(...head, ...rows),
-    reads,
-    ...(answers && { answers }),
-  }
+  return toLayout(named, [...head, ...rows], reads)
 }
 
 const numbered = (prefix: string, count: number) =>
@@ -71,7 +67,6 @@ export const wide: readonly Layout[] = [
       answers: { unit: 'kWh', '/commodity': 'Electric' },
     },
     {
-      zone: createZone('Europe/Rome'),
       head: [`POD;Data;Tipo;${numbered('E', 100).join(';')}`],
       days: ['2026-03-14', '2026-03-20'],
       minutes: 15,
@@ -87,7 +82,6 @@ export const wide: readonly Layout[] = [
       answers: { clock: 'standard' },
     },
     {
-      zone: newYork,
       head: [`Meter Number,Read Date,UOM,${numbered('HE', 24).join()}`],
       days: winter,
       minutes: 60,
@@ -102,7 +96,6 @@ export const wide: readonly Layout[] = [
       answers: { clock: 'wall' },
     },
     {
-      zone: eastern,
       head: [
         `Meter,Date,Total kWh,${Array.from({ length: 96 }, (_, at) => `${two(Math.floor(at / 4))}:${two((at % 4) * 15)} kWh`).join()}`,
       ],

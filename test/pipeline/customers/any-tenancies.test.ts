@@ -2,16 +2,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { Fact } from '../../../pipeline/customers/facts.js'
 import { anyAccount, ever } from '../../../pipeline/customers/holds.js'
-import { runs } from '../../rig/sample.js'
+import { randomFrom, runs } from '../../rig/sample.js'
 import { sampled } from '../../schemas/sampled.js'
-import {
-  anyHistory,
-  type History,
-  type HistoryRead,
-  instantOfHour,
-  metersOf,
-  randomFrom,
-} from './histories.js'
+import { anyHistory, type History, type HistoryRead, instantOfHour, metersOf } from './histories.js'
 import { ownersOf } from './owners.js'
 import { codes, derive, ended, factsOf, leave } from './tenancy-facts.js'
 

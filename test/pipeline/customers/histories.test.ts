@@ -9,7 +9,7 @@ import { metersInRecords } from '../../../pipeline/customers/stored-facts.js'
 import { batchesOf } from '../../../pipeline/store/batches.js'
 import { sql } from '../../../pipeline/store/sql.js'
 import { readingOf, usagePages } from '../../api/reads/rig.js'
-import { sample } from '../../rig/sample.js'
+import { randomFrom, sample } from '../../rig/sample.js'
 import { billRig } from '../bills/rig.js'
 import {
   anyHistory,
@@ -20,7 +20,6 @@ import {
   instantOfHour,
   instantOfRound,
   named,
-  randomFrom,
   roundCount,
   toRecord,
 } from './histories.js'

@@ -1,17 +1,6 @@
 import type { Registration } from '../../../schemas/gateway/registration.js'
 import { customerAt } from './registering.js'
 
-/** A random number generator from a seed, uniform in [0, 1): mulberry32. */
-export function randomFrom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
 export interface Place {
   /** Empty where the record or the read names none. */
   readonly account: string

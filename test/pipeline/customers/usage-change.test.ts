@@ -12,7 +12,7 @@ import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
-import { sample } from '../../rig/sample.js'
+import { randomFrom, sample } from '../../rig/sample.js'
 import { createLineByHand } from '../by-hand.js'
 import { repeatUntilDone } from '../dying.js'
 import { createConsumer } from './consumer.js'
@@ -23,7 +23,6 @@ import {
   type HistoryRead,
   instantOfHour,
   instantOfRound,
-  randomFrom,
   roundCount,
   toRecord,
 } from './histories.js'

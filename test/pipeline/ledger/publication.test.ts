@@ -4,8 +4,8 @@ import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import { publishSubjects } from '../../../pipeline/ledger/publication.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { randomFrom } from '../../rig/sample.js'
 import { createLineByHand } from '../by-hand.js'
-import { randomFrom } from '../customers/histories.js'
 import { aroundWrites } from '../dying.js'
 
 const line = await createLineByHand(t)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
+import { randomFrom } from '../../rig/sample.js'
 import { createLineByHand } from '../by-hand.js'
-import { randomFrom } from '../customers/histories.js'
 
 const hourMs = 3_600_000
 const seed = Date.now() & 0x7fffffff

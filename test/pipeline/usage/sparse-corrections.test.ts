@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createZone } from '../../../schemas/time/zone.js'
-import { runs } from '../../rig/sample.js'
+import { randomFrom, runs } from '../../rig/sample.js'
 import { header, openStory } from '../../story/rig/stack.js'
 
 const timeZone = 'America/Detroit'
@@ -37,7 +37,7 @@ for (const stamp of ['start', 'end'] as const) {
   t.test(
     `sums after corrections of any reads are the true ones: ${stamp}, seed ${seed}`,
     async (t) => {
-      const random = createRandom(seed)
+      const random = randomFrom(seed)
       const story = await openStory(t, {
         profile: { usage: { stamp, rejectedShareMax: 1 } },
       })
@@ -122,15 +122,4 @@ function ambiguousDays(picked: readonly Read[], other: number): ReadonlySet<stri
     for (const one of [read, second, third]) found.add(one.day)
   })
   return found
-}
-
-/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

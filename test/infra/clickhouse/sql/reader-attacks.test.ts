@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { createFolder } from '../../../rig/folder.js'
 import { sample } from '../../../rig/sample.js'
 import { ask, reader, rowsOf, running } from '../running.js'
+import { canaryPort } from './canary-port.js'
 
 const { store, client, dataPath } = await running(t, {
   readable: ['default.shown', 'default.beneath'],
@@ -25,13 +24,7 @@ await client.command({
 
 const calls: string[] = []
 let current = ''
-const port = await new Promise<number>((resolve) => {
-  const server = createServer((socket) => {
-    calls.push(current)
-    socket.destroy()
-  }).listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
-  t.teardown(() => server.close())
-})
+const port = await canaryPort(t, () => calls.push(current))
 const url = `http://127.0.0.1:${port}/x`
 
 const asReader = async (query: string, { search = '', headers = {} } = {}) => {

@@ -6,14 +6,14 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { createFolder } from '../../../rig/folder.js'
-import { sample } from '../../../rig/sample.js'
+import { randomFrom, sample } from '../../../rig/sample.js'
 import { ask, reader, rowsOf, running, writer } from '../running.js'
+import { canaryPort } from './canary-port.js'
 import { type Attack, createAttacks } from './reader-attack.js'
-import { createRandom, fill, places, tablePlaces } from './reader-forms.js'
+import { fill, places, tablePlaces } from './reader-forms.js'
 
 const { store, client, dataPath } = await running(t, {
   readable: ['default.shown', 'default.beneath'],
@@ -37,13 +37,7 @@ const isRead = () => statSync(canary).atimeMs !== before.getTime()
 
 let current = ''
 const calls: string[] = []
-const port = await new Promise<number>((resolve) => {
-  const server = createServer((socket) => {
-    calls.push(current)
-    socket.destroy()
-  }).listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
-  t.teardown(() => server.close())
-})
+const port = await canaryPort(t, () => calls.push(current))
 const url = `http://127.0.0.1:${port}/x`
 const host = `127.0.0.1:${port}`
 
@@ -57,7 +51,7 @@ const settings = await namesOf('settings')
 const formats = await namesOf('formats')
 
 const seed = Date.now() & 0x7fffffff
-const random = createRandom(seed)
+const random = randomFrom(seed)
 const secret = { canary, url, host, written }
 const attack = createAttacks(random, secret, { functions, tableFunctions, settings, formats })
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sql } from '../../../../pipeline/store/sql.js'
 import { createZone } from '../../../../schemas/time/zone.js'
-import { runs } from '../../../rig/sample.js'
+import { randomFrom, runs } from '../../../rig/sample.js'
 import { createLineByHand } from '../../by-hand.js'
 import { createMeters, row } from './meters.js'
 
@@ -34,7 +34,7 @@ interface Read {
 
 for (const stamp of ['start', 'end'] as const) {
   t.test(`reads end under their true length: ${stamp}, seed ${seed}`, async (t) => {
-    const random = createRandom(seed)
+    const random = randomFrom(seed)
     const line = await createLineByHand(t, { usage: { stamp } })
     const { store, profile } = line.context
     const zone = createZone(profile.timeZone)
@@ -111,13 +111,4 @@ for (const stamp of ['start', 'end'] as const) {
     )
     await isSound(t)
   })
-}
-
-/** Numbers from 0 to 1 that follow from a seed. */
-function createRandom(from: number): () => number {
-  let state = from
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
 }
