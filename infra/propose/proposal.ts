@@ -54,7 +54,7 @@ function loadable({ format, name }: SentSample): Proposal['format'] {
   if (format === 'nem13') {
     throw new Fault(
       'CONFIG',
-      `${name} is NEM13, consumption of long periods, which is not loaded yet; send NEM12`,
+      `${name} is NEM13, billed periods: send it as a file of the feed Billing, with files.format.Billing: { name: nem13 } in the profile`,
     )
   }
   if (format === 'xml') {

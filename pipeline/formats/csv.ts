@@ -130,6 +130,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       timestampFormat: reader.timestampFormat(),
       warnings: tallyWarnings(
         new Map(missing === 0 ? [] : [['without a value: not loaded', missing]]),
+        'intervals',
       ),
     }),
   }

@@ -1,6 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
+import type { Commodity } from '../../schemas/feed.js'
 import type { GreenButtonSettings } from '../../schemas/settings/formats/green-button.js'
-import type { FormatContext } from './format.js'
+import type { BilledContext } from './format.js'
 import { plainIdentifiers } from './plain-row.js'
 import { multiplier, type Scale, unitScale } from './scale.js'
 
@@ -9,6 +10,11 @@ export interface EspiEntry {
   readonly self: string
   readonly up: string
   readonly related: readonly string[]
+}
+
+/** A file has the reads of one commodity, or billed periods of both. */
+export interface EspiContext extends BilledContext {
+  readonly commodity?: Commodity
 }
 
 /** What a ReadingType says, by the names of its elements. */
@@ -20,6 +26,8 @@ export interface SentSeries {
   readonly identifiers: string
   readonly scale: Scale
   readonly isGeneration: boolean
+  /** Of its costs: a number of ISO 4217, or empty. */
+  readonly currency: string
   /** Where an interval does not state it, seconds. */
   readonly seconds: number
   /** Why its reads are not loaded, and counted only. */
@@ -40,8 +48,15 @@ export interface EspiSeries {
 const entriesMax = 100_000
 const powerMax = 12
 
+interface EspiUnit {
+  readonly unit: string
+  readonly commodity: Commodity
+}
+
+type StoredUnit = BilledContext['usage']['unit'][Commodity]
+
 /** What UnitSymbolKind 72, 42, 119 and 169 measure; Wh and volumes of gas. */
-const units: Readonly<Record<string, { readonly unit: string; readonly commodity: string }>> = {
+const units: Readonly<Record<string, EspiUnit>> = {
   72: { unit: 'Wh', commodity: 'Electric' },
   42: { unit: 'cm', commodity: 'Gas' },
   119: { unit: 'cubic feet', commodity: 'Gas' },
@@ -56,8 +71,15 @@ const flows: Readonly<Record<string, string>> = {
 }
 /** AccumulationKind 4: what was used in the interval. */
 const deltaData = '4'
+/** QualityOfReading: estimated in one of two ways, and a forecast. */
+const estimated: readonly string[] = ['8', '9']
+export const forecast = '12'
 
-export function createSeries(settings: GreenButtonSettings, context: FormatContext): EspiSeries {
+export function isEstimated(quality: string): boolean {
+  return estimated.includes(quality)
+}
+
+export function createSeries(settings: GreenButtonSettings, context: EspiContext): EspiSeries {
   const readings = new Map<string, EspiEntry>()
   const types = new Map<string, ReadingType>()
   const known = new Map<string, SentSeries>()
@@ -92,7 +114,7 @@ export function createSeries(settings: GreenButtonSettings, context: FormatConte
 
 interface Reading {
   readonly settings: GreenButtonSettings
-  readonly context: FormatContext
+  readonly context: EspiContext
 }
 
 function toSeries(address: string, type: ReadingType, { settings, context }: Reading): SentSeries {
@@ -112,12 +134,15 @@ function toSeries(address: string, type: ReadingType, { settings, context }: Rea
     identifiers: plainIdentifiers({ account: fill(account), site: fill(site), meter }),
     scale: (text: string) => text,
     isGeneration: flow === 'reverse' && generation === 'negative',
+    currency: code('currency'),
     seconds: Number(/^\d{1,9}$/.exec(code('intervalLength'))?.[0] ?? 0),
   }
   const shown = (name: string) => `${name} ${code(name).slice(0, 20) || 'missing'}`
   const measured = units[code('uom')]
   const accumulation = code('accumulationBehaviour')
-  if (measured?.commodity !== context.commodity) return { ...series, left: `of ${shown('uom')}` }
+  if (measured === undefined || !isWanted(measured.commodity, context)) {
+    return { ...series, left: `of ${shown('uom')}` }
+  }
   if (accumulation !== '' && accumulation !== deltaData) {
     return { ...series, left: `of ${shown('accumulationBehaviour')}` }
   }
@@ -125,13 +150,17 @@ function toSeries(address: string, type: ReadingType, { settings, context }: Rea
   if (usagePoint === undefined) {
     return { ...series, refused: 'the address of its MeterReading names no UsagePoint' }
   }
-  const scale = scaleOf(measured.unit, code('powerOfTenMultiplier'), context)
+  const stored = context.usage.unit[measured.commodity]
+  const scale = scaleOf(measured, code('powerOfTenMultiplier'), stored)
   return typeof scale === 'string' ? { ...series, refused: scale } : { ...series, scale }
 }
 
+function isWanted(commodity: Commodity, context: EspiContext): boolean {
+  return context.commodity === undefined || context.commodity === commodity
+}
+
 /** Turns values into the stored unit, or says why they cannot be turned. */
-function scaleOf(unit: string, power: string, { usage, commodity }: FormatContext): Scale | string {
-  const stored = usage.unit[commodity]
+function scaleOf({ unit, commodity }: EspiUnit, power: string, stored: StoredUnit): Scale | string {
   const ten = Number(power)
   if (!/^[+-]?\d{0,2}$/.test(power) || Math.abs(ten) > powerMax) {
     return `powerOfTenMultiplier ${power.slice(0, 20)} is not a number from -${powerMax} to ${powerMax}`

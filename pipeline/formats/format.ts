@@ -1,3 +1,4 @@
+import type { Commodity } from '../../schemas/feed.js'
 import type { RowFormat } from '../../schemas/manifest.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { TimestampFormat } from '../../schemas/time/timestamp.js'
@@ -32,8 +33,11 @@ export interface Ending {
   readonly cut?: string | undefined
   /** Whether the last line has no line end, so that its last field may be cut. */
   readonly isUnended: boolean
-  /** The different dates as the file writes them, where their order of day and month must be proved. */
-  readonly dates: Iterable<string>
+  /**
+   * The different dates as the file writes them, where their order of day and month must be proved; none
+   * where its rows have no timestamps.
+   */
+  readonly dates?: Iterable<string> | undefined
   /** How all its timestamps are written, where that is a way of the plain layout. */
   readonly timestampFormat?: TimestampFormat | undefined
   /** What was left out, and why, for the receipt. */
@@ -42,11 +46,14 @@ export interface Ending {
 
 const warningsMax = 20
 
-/** What was counted while a file was read, for its receipt. */
-export function tallyWarnings(counted: ReadonlyMap<string, number>): readonly string[] {
-  const all = [...counted].map(([what, intervals]) => `intervals ${what}: ${intervals}`)
+/** What was counted while a file was read, for its receipt; `things` are what was counted. */
+export function tallyWarnings(
+  counted: ReadonlyMap<string, number>,
+  things: 'intervals' | 'periods',
+): readonly string[] {
+  const all = [...counted].map(([what, count]) => `${things} ${what}: ${count}`)
   const more = all.length - warningsMax
-  return more > 0 ? [...all.slice(0, warningsMax), `and ${more} other kinds of intervals`] : all
+  return more > 0 ? [...all.slice(0, warningsMax), `and ${more} other kinds of ${things}`] : all
 }
 
 /** Turns one file into rows of the plain layout. Reading the same bytes again gives the same rows. */
@@ -59,14 +66,21 @@ export interface Conversion {
   ending(): Ending
 }
 
-/** What a format knows of the file and its profile. */
-export interface FormatContext {
+/** What a format knows of a file and its profile. */
+export interface BilledContext {
   readonly usage: Profile['usage']
-  readonly commodity: 'Electric' | 'Gas'
   readonly zone: Zone
   /** A longer line is rejected unread. */
   readonly lineBytesMax: number
 }
 
+/** What a format of reads knows as well: a file has those of one commodity. */
+export interface FormatContext extends BilledContext {
+  readonly commodity: Commodity
+}
+
 /** Opens a file whose layout is not the plain one. */
-export type Format<Settings> = (settings: Settings, context: FormatContext) => Conversion
+export type Format<Settings, Context = FormatContext> = (
+  settings: Settings,
+  context: Context,
+) => Conversion

@@ -1,23 +1,41 @@
-import { type FeedName, feeds } from '../../schemas/feed.js'
+import { type Feed, type FeedName, feeds } from '../../schemas/feed.js'
 import { matchHeader } from '../../schemas/record-feed.js'
+import type { BillingFormat } from '../../schemas/settings/formats/billing-format.js'
 import type { UsageFormat } from '../../schemas/settings/formats/usage-format.js'
 import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
+import { createGreenButtonPeriods } from './billed/green-button.js'
 import { createCsv } from './csv.js'
-import type { Conversion, Format } from './format.js'
+import type { BilledContext, Conversion, Format, FormatContext } from './format.js'
 import { createGreenButton } from './green-button.js'
-import { createNem12 } from './nem12.js'
+import { createNem12 } from './nem/nem12.js'
+import { createNem13 } from './nem/nem13.js'
 
-type Named<N> = Extract<UsageFormat, { readonly name: N }>
+type Named<All, N> = Extract<All, { readonly name: N }>
+type Converted<All extends { readonly name: string }> = Exclude<All['name'], 'tieline'>
 
 /** The formats of usage files; one without an entry here is the plain layout itself. */
-const formats: { readonly [N in Exclude<UsageFormat['name'], 'tieline'>]: Format<Named<N>> } = {
+const usageFormats: {
+  readonly [N in Converted<UsageFormat>]: Format<Named<UsageFormat, N>>
+} = {
   csv: createCsv,
   nem12: createNem12,
   'green-button': createGreenButton,
 }
 
-export const convertedFormats = Object.keys(formats)
+/** The formats of files of the feed Billing. */
+const billingFormats: {
+  readonly [N in Converted<BillingFormat>]: Format<Named<BillingFormat, N>, BilledContext>
+} = {
+  nem13: createNem13,
+  'green-button': createGreenButtonPeriods,
+}
+
+/** Feed and name of each format that is converted. */
+export const convertedFormats: readonly string[] = [
+  ...Object.keys(usageFormats).map((name) => `usage ${name}`),
+  ...Object.keys(billingFormats).map((name) => `Billing ${name}`),
+]
 
 /** A file whose format is known. */
 export interface OpenedFile {
@@ -29,7 +47,7 @@ export interface OpenedFile {
 }
 
 /**
- * Decides how a file is read: as `usage.format` says, but a file with the header of the plain layout is
+ * Decides how a file is read: as `usage.format` or `files.format` says, but a file with the header of the plain layout is
  * always that one. Pushed rows and histories of meters are such files, and corrections may be.
  */
 export async function openFile(
@@ -38,11 +56,8 @@ export async function openFile(
   input: AsyncGenerator<Buffer>,
 ): Promise<OpenedFile> {
   const feed = feeds[name]
-  if (feed.kind !== 'usage') return { conversion: undefined, input, warnings: [] }
-  const { usage, limits } = profile
-  const { commodity } = feed
-  const settings = usage.format[commodity]
-  const open = (formats as Readonly<Record<string, Format<UsageFormat> | undefined>>)[settings.name]
+  const settings = formatOf(profile, feed)
+  const open = openerOf(settings, feed)
   if (open === undefined) return { conversion: undefined, input, warnings: [] }
   const { head, whole } = await peek(input)
   const line = head.toString('latin1').replace(/^\u00EF\u00BB\u00BF/, '')
@@ -51,8 +66,39 @@ export async function openFile(
     const note = `its header is that of the layout tieline: read as such, not as ${settings.name}`
     return { conversion: undefined, input: whole, warnings: [note] }
   }
-  const context = { usage, commodity, zone, lineBytesMax: limits.rowBytesMax }
-  return { conversion: open(settings, context), input: whole, warnings: [] }
+  const { usage, limits } = profile
+  const conversion = open({ usage, zone, lineBytesMax: limits.rowBytesMax })
+  return { conversion, input: whole, warnings: [] }
+}
+
+type AnyFormat = UsageFormat | BillingFormat
+
+/** The format that a profile names for the files of a feed. */
+function formatOf({ usage, files }: PipelineContext['profile'], feed: Feed): AnyFormat {
+  if (feed.kind === 'usage') return usage.format[feed.commodity]
+  const formats: Partial<Record<string, BillingFormat>> = files.format
+  return formats[feed.name] ?? { name: 'tieline' }
+}
+
+/** How a file of a format is opened; undefined where it has the plain layout. */
+function openerOf(
+  settings: AnyFormat,
+  feed: Feed,
+): ((context: BilledContext) => Conversion) | undefined {
+  if (feed.kind === 'usage') {
+    const { commodity } = feed
+    const open = findFormat<FormatContext>(usageFormats, settings.name)
+    return open && ((context) => open(settings, { ...context, commodity }))
+  }
+  const open = findFormat<BilledContext>(billingFormats, settings.name)
+  return open && ((context) => open(settings, context))
+}
+
+function findFormat<Context>(
+  formats: object,
+  name: string,
+): Format<AnyFormat, Context> | undefined {
+  return (formats as Readonly<Record<string, Format<AnyFormat, Context> | undefined>>)[name]
 }
 
 const headBytes = 4_096

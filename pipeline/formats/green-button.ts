@@ -1,32 +1,42 @@
 import { Fault } from '../../schemas/fault.js'
 import type { GreenButtonSettings } from '../../schemas/settings/formats/green-button.js'
 import { daySeconds, toDay } from '../../schemas/time/zone.js'
-import { createSeries, type EspiEntry, type SentSeries } from './espi-series.js'
+import {
+  createSeries,
+  type EspiContext,
+  type EspiEntry,
+  forecast,
+  isEstimated,
+  type SentSeries,
+} from './espi-series.js'
 import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
-import { createDecoder } from './lines.js'
+import { createDecoder, type SentLine } from './lines.js'
 import { emptyRecord, negated, plainQuantity, refusedRecord, toInstantText } from './plain-row.js'
 import { createTagReader, type XmlTag } from './xml-tags.js'
 
 /** An IntervalReading as it is written. */
-interface SentReading {
-  readonly line: number
+export interface SentReading {
+  readonly at: SentLine
   readonly start: string
   readonly duration: string
   readonly value: string
-  readonly quality: string
+  readonly quality: readonly string[]
+  readonly cost: string
 }
+
+/** Makes the record of a reading; its series is undefined where the file has no ReadingType of it. */
+export type ToRecord = (sent: SentReading, series: SentSeries | undefined) => SentRecord
 
 /** Readings that wait for their ReadingType, which may come behind them. */
 const heldMax = 100_000
 const heldSeriesMax = 1_000
-const longestSeconds = 3_600
+/** The longest interval below a day. */
+export const longestSeconds = 3_600
 /** Elements that are looked at: of a ReadingType, and in one entry. */
 const partsMax = 100
-const readingParts: readonly string[] = ['start', 'duration', 'value', 'quality']
+const readingParts: readonly string[] = ['start', 'duration', 'value', 'quality', 'cost']
 const valueCharactersMax = 40
-/** QualityOfReading: estimated in one of two ways, and a forecast. */
-const estimated: readonly string[] = ['8', '9']
-const forecast = '12'
+const summaries = ['UsageSummary', 'ElectricPowerUsageSummary'] as const
 
 /**
  * Green Button files (ESPI, in an Atom feed): the intervals of a day at most of each MeterReading, at
@@ -36,11 +46,26 @@ export function createGreenButton(
   settings: GreenButtonSettings,
   context: FormatContext,
 ): Conversion {
+  const open = (count: (what: string) => void) => createToRead(context, count)
+  const file = createEspiFile(settings, context, open)
+  return {
+    rowFormat: { stated: true, extraColumns: 1, times: { stamp: 'start' } },
+    records: file.records,
+    ending: () => ({ ...file.ending('intervals'), dates: [] }),
+  }
+}
+
+/** A Green Button file whose readings become records, each once its ReadingType is known. */
+export function createEspiFile(
+  settings: GreenButtonSettings,
+  context: EspiContext,
+  open: (count: (what: string) => void) => ToRecord,
+) {
   const reader = createTagReader(context.lineBytesMax)
   const series = createSeries(settings, context)
   const counted = new Map<string, number>()
   const count = (what: string) => counted.set(what, (counted.get(what) ?? 0) + 1)
-  const toRecord = createToRecord(context, count)
+  const toRecord = open(count)
   const held = new Map<string, SentReading[]>()
   let heldCount = 0
   const records: SentRecord[] = []
@@ -50,11 +75,12 @@ export function createGreenButton(
   let type = new Map<string, string>()
   let reading: Record<string, string> = {}
   let line = 0
+  let bills = 0
   const path: string[] = []
   const hold = (address: string, one: SentReading) => {
     const waiting = held.get(address) ?? []
     if (++heldCount > heldMax || (waiting.length === 0 && held.size >= heldSeriesMax)) {
-      const detail = `line ${one.line}: too many readings before the ReadingType of their MeterReading; put it before them`
+      const detail = `line ${one.at.line}: too many readings before the ReadingType of their MeterReading; put it before them`
       throw new Fault('HEADER', detail)
     }
     waiting.push(one)
@@ -76,6 +102,7 @@ export function createGreenButton(
   const endEntry = () => {
     if (parts.has('MeterReading')) series.addReading(entry)
     if (parts.has('ReadingType')) series.addType(entry, type)
+    for (const one of summaries) if (parts.has(one)) bills++
     if (meterReadingOf(entry) !== '') release('', addReading)
     if (!parts.has('MeterReading') && !parts.has('ReadingType')) return
     for (const address of [...held.keys()]) {
@@ -104,8 +131,7 @@ export function createGreenButton(
       reading[name] = all.slice(0, valueCharactersMax)
     }
     if (name === 'IntervalReading') {
-      const { start: from = '', duration = '', value = '', quality = '' } = reading
-      addReading({ line, start: from, duration, value, quality })
+      addReading(toReading(line, reading))
     }
     if (parent === 'content' && parts.size < partsMax) parts.add(name)
     if (name === 'entry') endEntry()
@@ -126,7 +152,8 @@ export function createGreenButton(
     yield take()
     if (!hasText) throw new Fault('EMPTY_FILE', 'the file has no element; export it again')
     if (!reader.hasRoot()) {
-      const detail = 'the file has no element; set usage.format to the format of the file'
+      const detail =
+        'the file has no element; set usage.format, or files.format, to the format of the file'
       throw new Fault('HEADER', detail)
     }
     for (const address of [...held.keys()]) {
@@ -135,17 +162,25 @@ export function createGreenButton(
     yield records.splice(0)
   }
   return {
-    rowFormat: { stated: true, extraColumns: 1, times: { stamp: 'start' } },
     records: read,
-    ending: () => ({
+    ending: (things: 'intervals' | 'periods') => ({
       cut: reader.isCut()
         ? 'the file ends inside of an element; send the complete file again'
         : undefined,
       isUnended: false,
-      dates: [],
-      warnings: tallyWarnings(counted),
+      warnings: [
+        ...tallyWarnings(counted, things),
+        ...(bills > 0 ? [`bills (UsageSummary): not loaded: ${bills}`] : []),
+      ],
     }),
   }
+}
+
+function toReading(line: number, parts: Readonly<Record<string, string>>): SentReading {
+  const { start = '', duration = '', value = '', quality = '', cost = '' } = parts
+  const text = `<value>${value}</value><start>${start}</start><duration>${duration}</duration>`
+  const at = { line, text, isCut: false }
+  return { at, start, duration, value, quality: quality.split(' '), cost }
 }
 
 function blankEntry(): EspiEntry {
@@ -158,14 +193,10 @@ function meterReadingOf({ self, up }: EspiEntry): string {
 }
 
 /** Makes plain rows of readings; a meter has one series of a length. */
-function createToRecord(context: FormatContext, count: (what: string) => void) {
+function createToRead(context: FormatContext, count: (what: string) => void): ToRecord {
   const { zone } = context
   const owners = new Map<string, SentSeries>()
-  return (sent: SentReading, series: SentSeries | undefined): SentRecord => {
-    const { line, start, duration, value, quality } = sent
-    const text = `<value>${value}</value><start>${start}</start><duration>${duration}</duration>`
-    const at = { line, text, isCut: false }
-    const qualities = quality.split(' ')
+  return ({ at, start, duration, value, quality }, series) => {
     const isNumber = /^-?\d{1,18}$/.test(value)
     const refuse = (detail: string) => {
       const total = isNumber && series ? series.scale(value) : '0'
@@ -182,20 +213,20 @@ function createToRecord(context: FormatContext, count: (what: string) => void) {
     const seconds = duration === '' ? series.seconds : Number(/^\d{1,9}$/.exec(duration)?.[0] ?? 0)
     const from = Number(start)
     const length = lengthOf(from, seconds, zone)
-    if (length === 'period') return leave('longer than a day (billed periods)')
+    if (length === 'period') return leave('longer than a day (send them as Billing)')
     if (typeof length === 'string') return refuse(length)
     if (series.refused !== undefined) return refuse(series.refused)
-    if (qualities.includes(forecast)) return leave('of quality 12 (projected)')
+    if (quality.includes(forecast)) return leave('of quality 12 (projected)')
     const key = `${series.meter} ${length}`
     const owner = owners.get(key) ?? series
     if (owner !== series)
       return refuse('two series would be one meter: use {flow} or {meterReading} in it')
     owners.set(key, series)
-    if (qualities.some((one) => estimated.includes(one))) count('estimated by the sender: loaded')
+    if (quality.some(isEstimated)) count('estimated by the sender: loaded')
     if (series.isGeneration) count('of reverse flow (generation): loaded as negative')
     const found = plainQuantity(isNumber ? series.scale(value) : '?')
     const row = `${series.identifiers}${toInstantText(from)},${series.isGeneration ? negated(found) : found},${length}\n`
-    return { line, raw: text, rows: row, count: 1 }
+    return { line: at.line, raw: at.text, rows: row, count: 1 }
   }
 }
 

@@ -41,7 +41,7 @@ export function createTagReader(charactersMax: number): TagReader {
   let [hasRoot, isEnded, isCut] = [false, false, false]
   const line = () => parser.line + 1
   const refuse = (what: string) => {
-    const remedy = `${hasRoot ? '' : 'set usage.format to the format of the file, or '}export it as well-formed XML`
+    const remedy = `${hasRoot ? '' : 'set usage.format, or files.format, to the format of the file, or '}export it as well-formed XML`
     return new Fault('HEADER', `line ${line()}: ${what}; ${remedy}`)
   }
   const keep = (more: string) => {

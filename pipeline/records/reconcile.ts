@@ -4,6 +4,7 @@ import { balance } from '../../schemas/receipt.js'
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
 import type { PipelineContext } from '../context.js'
 import { foreignRows } from '../customers/registered.js'
+import { traceRejects } from '../formats/trace-rejects.js'
 import type { LoadedFile } from '../kind.js'
 import { withCommonestReject } from '../ledger/commonest-reject.js'
 import type { FileState } from '../ledger/file-state.js'
@@ -44,6 +45,7 @@ async function reconcileFile(
   const { arrival, decision } = state
   const feed = recordFeedOf(state.feed) as RecordFeed
   const counted = withRejected(state, rejectedIn(receipts))
+  await traceRejects(context, counted)
   const tooMany = refuseShare(counted.rows, profile.usage.rejectedShareMax)
   if (tooMany !== undefined && origin?.acceptRejects !== true) {
     return withCommonestReject(store, hold(counted, tooMany))

@@ -9,6 +9,7 @@ import { createZone, daySeconds } from '../time/zone.js'
 import { alertSettings } from './alert.js'
 import { billingSettings } from './billing.js'
 import { byteSize } from './byte-size.js'
+import { billingFormat } from './formats/billing-format.js'
 import { usageFormat } from './formats/usage-format.js'
 import { findGaps, gatewaySettings } from './gateway.js'
 import { sourceSettings } from './source.js'
@@ -96,6 +97,8 @@ const limits = section({
 })
 
 const files = section({
+  /** How the files of a feed of records are laid out. */
+  format: section({ Billing: billingFormat }),
   /** Whether the last row of a file needs a line end (decision 20). */
   lastLineEnd: z.enum(['auto', 'required', 'optional']).default('auto'),
   /** Whether columns behind those of the feed are refused or left out. */

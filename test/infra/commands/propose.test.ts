@@ -75,7 +75,7 @@ t.test('bad samples and answers are refused with a remedy', async (t) => {
     [['empty.csv'], /EMPTY_FILE: .*empty\.csv has no bytes/],
     [['text.csv'], /no columns separated by/],
     [['one.csv', 'other.csv'], /one\.csv and other\.csv have other columns/],
-    [['nem13.csv'], /NEM13, consumption of long periods/],
+    [['nem13.csv'], /NEM13, billed periods: send it as a file of the feed Billing/],
     [['page.xml'], /not a Green Button feed/],
     [['short.csv'], /no row with a date and a number/],
     [['one.csv', '--answer', 'stamps=end'], /--answer stamps: not a setting/],

@@ -21,12 +21,24 @@ const golden = (name: string, encoding: BufferEncoding = 'utf8') => ({
 })
 
 const plainText = readFileSync(join(goldenFolder, '../DEMO_05022026_Electric.csv'), 'utf8')
+/** Few bad rows of many would quarantine every variant. */
+const goodPeriods = [
+  '100,NEM13,202604021000,A,B',
+  ...['2026010', '2026020', '2026030'].flatMap((month, at) => [
+    `250,NMI${at},11,1,11,11,M1,E,1,${month}1093055,A,,,2,20260401100333,A,,,10${at}.25,kWh,,,`,
+    '550,N,,E,',
+  ]),
+  '900',
+  '',
+].join('\n')
 const all: Readonly<Record<string, Sample>> = {
   'the plain layout': { format: { name: 'tieline' }, text: plainText, meter: '550000' },
   'a read in each row': { ...golden('csv-narrow.csv', 'latin1'), meter: 'DE001' },
   'a day in each row': { ...golden('csv-wide.csv'), meter: 'M' },
   'green-button': { ...golden('green-button.xml'), meter: 'UsagePoint/' },
   nem12: { ...golden('nem12.csv'), meter: '410200' },
+  nem13: { ...golden('nem13.csv'), text: goodPeriods, meter: 'NMI' },
+  'green-button of months': { ...golden('green-button-months.xml'), meter: 'UsagePoint/' },
 }
 
 const linesOf = (text: string) => text.trimEnd().split('\n')

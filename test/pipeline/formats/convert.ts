@@ -9,7 +9,7 @@ export interface Setting {
   readonly format: object
   readonly timeZone?: string
   readonly usage?: object
-  readonly feed?: 'Electric' | 'Gas'
+  readonly feed?: 'Electric' | 'Gas' | 'Billing'
 }
 
 /** A profile whose files of a feed have a format. */
@@ -22,7 +22,9 @@ export function profileWith({
   return parseProfile({
     companyCodes: ['DEMO'],
     timeZone,
-    usage: { ...usage, format: { [feed]: format } },
+    ...(feed === 'Billing'
+      ? { usage: { ...usage }, files: { format: { Billing: format } } }
+      : { usage: { ...usage, format: { [feed]: format } } }),
     limits: { chunkBytes: '1 MB', freeDiskBytesMin: '0 B', rowBytesMax: '4 KB' },
   })
 }

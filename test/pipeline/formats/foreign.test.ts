@@ -247,7 +247,7 @@ t.test('each Green Button file loads with its own totals, or says why not', asyn
     t.match(checked.verdict, expected, name)
     if (seconds === 0) {
       t.match(verdict, { status: 'quarantined', reason: /^NO_ROWS/ }, name)
-      const note = `intervals longer than a day (billed periods): not loaded: ${days}`
+      const note = `intervals longer than a day (send them as Billing): not loaded: ${days}`
       t.ok(verdict.notes?.includes(note), `${name}: ${verdict.notes?.join()}`)
       continue
     }

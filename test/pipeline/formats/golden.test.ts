@@ -6,7 +6,10 @@ import { convert } from './convert.js'
 import { goldenFolder, samples } from './samples.js'
 
 t.test('each format has a sample, whose plain rows and notes are known', async (t) => {
-  const sampled = Object.values(samples).map(({ format }) => (format as { name: string }).name)
+  const sampled = Object.values(samples).map(({ format, feed }) => {
+    const { name } = format as { name: string }
+    return `${feed === 'Billing' ? feed : 'usage'} ${name}`
+  })
   t.same(new Set(sampled), new Set(convertedFormats))
   for (const [file, setting] of Object.entries(samples)) {
     const bytes = readFileSync(join(goldenFolder, file))

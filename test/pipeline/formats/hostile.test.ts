@@ -20,7 +20,11 @@ interface Layout extends Setting {
   readonly hasLines?: false
   readonly lines: readonly string[]
   readonly delimiter: string
+  /** A row of its feed, whose fifth group is the quantity; that of a read without it. */
+  readonly row?: RegExp
 }
+
+const billed = /^([^,]*),([^,]*),([^,]*),([^,]*),[^,]*,([^,]*),,[^,]*,,,$/
 
 const narrow = { meter: 'Meter', time: 'Time', quantity: 'Value' }
 const wide = { meter: 'Meter', time: 'Day', values: { from: 'H1', count: 25 } }
@@ -42,6 +46,22 @@ const layouts: Readonly<Record<string, Layout>> = {
       '500,O,S,20260302,1',
       '200,NMI2,E1,E1,E1,N1,M2,kWh,60,',
       ['300,20260301', ...values(24, 400), 'A', ''].join(','),
+      '900',
+      '',
+    ],
+  },
+  nem13: {
+    format: { name: 'nem13' },
+    feed: 'Billing',
+    delimiter: ',',
+    row: billed,
+    lines: [
+      '100,NEM13,202604021000,A,B',
+      ...['11', '41', '71'].flatMap((register, at) => [
+        `250,NMI1,114171,1,${register},${register},M1,E,1,2026010${at + 1}093055,A,,,2,20260401100333,A,,,10${at}.25,kWh,20260701,,`,
+        '550,N,,E,',
+      ]),
+      '250,NMI2,11,1,11,11,M2,E,1,20260101000000,A,,,2,20260201000000,E64,,,200.75,kWh,20260701,,',
       '900',
       '',
     ],
@@ -75,6 +95,15 @@ const layouts: Readonly<Record<string, Layout>> = {
     delimiter: '<',
     hasLines: false,
     lines: readFileSync(join(goldenFolder, 'green-button.xml'), 'utf8').split('\n'),
+  },
+  'green-button of months': {
+    format: { name: 'green-button' },
+    feed: 'Billing',
+    timeZone: 'America/Detroit',
+    delimiter: '<',
+    row: billed,
+    hasLines: false,
+    lines: readFileSync(join(goldenFolder, 'green-button-months.xml'), 'utf8').split('\n'),
   },
 }
 
@@ -173,7 +202,7 @@ const plain = new RegExp(`^${part},${part},${part},([^,]*),([^,]*),\\d+$`)
 /** What a record says of reads is there in its line, in this order: nothing is invented or moved. */
 function problemOf(
   { raw, rows, count, refused }: SentRecord,
-  { delimiter, hasLines }: Layout,
+  { delimiter, hasLines, row = plain }: Layout,
 ): string {
   const texts = rows.split('\n').slice(0, -1)
   if (texts.length !== count) return `${texts.length} rows of ${count}`
@@ -181,7 +210,7 @@ function problemOf(
   const sent = raw.split(delimiter).map((field) => field.replaceAll('"', '').trim())
   let from = 0
   for (const text of texts) {
-    const quantity = plain.exec(text)?.[5]
+    const quantity = row.exec(text)?.[5]
     if (quantity === undefined) return `not a plain row: ${text}`
     if (quantity === '' || quantity === '?') continue
     if (hasLines === false) continue

@@ -36,9 +36,21 @@ export interface LoadedMeter {
   readonly lastDay: string
 }
 
+/** A row of `billing_period`. */
+export interface LoadedPeriod {
+  readonly account: string
+  readonly meter: string
+  readonly first: string
+  readonly last: string
+  readonly quantity: string
+  readonly cost: string | null
+}
+
 export interface Loader {
   check(file: Buffer, setting: Setting): Promise<Judged>
   load(file: Buffer, setting: Setting): Promise<Judged & { readonly meters: LoadedMeter[] }>
+  /** The billed periods of the meters whose names begin so. */
+  periods(meters: string): Promise<readonly LoadedPeriod[]>
 }
 
 const badRowsMax = 1_000
@@ -93,5 +105,11 @@ export async function createLoader(t: Test): Promise<Loader> {
       const badRows = verdict.rows.rejected === 0 ? [] : all
       return { verdict, badRows, meters: [...meters] }
     },
+    periods: (meters) =>
+      store.rows<LoadedPeriod>({
+        sql: sql`SELECT account_number AS account, meter_id AS meter, toString(billing_start_date) AS first,
+            toString(billing_end_date) AS last, toString(total_consumption) AS quantity, toString(cost) AS cost
+          FROM billing_period WHERE startsWith(meter_id, ${meters}) ORDER BY ALL`,
+      }),
   }
 }

@@ -38,4 +38,10 @@ export const samples: Readonly<Record<string, Setting>> = {
   },
   'green-button.xml': { timeZone: 'America/Detroit', format: { name: 'green-button' } },
   'nem12.csv': { format: { name: 'nem12' } },
+  'nem13.csv': { format: { name: 'nem13' }, feed: 'Billing' },
+  'green-button-months.xml': {
+    timeZone: 'America/Detroit',
+    format: { name: 'green-button' },
+    feed: 'Billing',
+  },
 }

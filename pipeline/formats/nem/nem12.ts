@@ -1,10 +1,8 @@
-import { Fault } from '../../schemas/fault.js'
-import type { Nem12Settings } from '../../schemas/settings/formats/nem12.js'
-import { isCalendarDay, offsetSeconds } from '../../schemas/time/timestamp.js'
-import { daySeconds } from '../../schemas/time/zone.js'
-import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
-import { readLines, type SentLine } from './lines.js'
-import { type QualityRange, qualitiesOf, readQualityRange } from './nem12-quality.js'
+import type { Nem12Settings } from '../../../schemas/settings/formats/nem12.js'
+import { isCalendarDay, offsetSeconds } from '../../../schemas/time/timestamp.js'
+import { daySeconds } from '../../../schemas/time/zone.js'
+import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from '../format.js'
+import type { SentLine } from '../lines.js'
 import {
   createInstants,
   emptyRecord,
@@ -13,8 +11,10 @@ import {
   plainIdentifiers,
   plainQuantity,
   refusedRecord,
-} from './plain-row.js'
-import { type Scale, sumTexts, unitScale } from './scale.js'
+} from '../plain-row.js'
+import { type Scale, sumTexts, unitScale } from '../scale.js'
+import { createNemFile } from './file.js'
+import { type QualityRange, qualitiesOf, readQualityRange } from './quality.js'
 
 /** What a 200 record says of the 300 records behind it. */
 interface Channel {
@@ -54,7 +54,6 @@ export function createNem12(settings: Nem12Settings, context: FormatContext): Co
     left.set(kept, (left.get(kept) ?? 0) + intervals)
   }
   const instants = createInstants()
-  let place: 'start' | 'inside' | 'end' = 'start'
   let channel: Channel | undefined
   let pending: PendingDay | undefined
   const flush = (): readonly SentRecord[] => {
@@ -65,85 +64,42 @@ export function createNem12(settings: Nem12Settings, context: FormatContext): Co
     const record = toReads(day, { channel, offset, count, instants })
     return [record, ...day.later.map(emptyRecord)]
   }
-  const begin = (at: SentLine, fields: readonly string[]): SentRecord => {
-    const version = fields[1]?.trim().toUpperCase() ?? ''
-    if (version !== 'NEM12') {
-      const detail = `line ${at.line}: expected 100,NEM12, found 100,${version.slice(0, 20)}; set usage.format to the format of the file`
-      throw new Fault('HEADER', detail)
-    }
-    if (place === 'inside') {
-      const detail = `line ${at.line} begins another file, but no 900 record ends the one before; send complete files`
-      throw new Fault('TRUNCATED', detail)
-    }
-    place = 'inside'
-    channel = undefined
-    return emptyRecord(at)
-  }
-  const refuse = (at: SentLine, detail: string) =>
-    refusedRecord(at, { code: 'BAD_RECORD', column: '', detail })
-  const read = (at: SentLine): readonly SentRecord[] => {
-    if (at.text.trim() === '') return [emptyRecord(at)]
-    const fields = at.text.split(',')
-    const kind = fields[0]?.trim()
-    if (place === 'start' && kind !== '100') {
-      const detail = `line ${at.line}: expected a 100 record, as NEM12 files begin; export the file again`
-      throw new Fault('HEADER', detail)
-    }
-    if (kind === '400' && pending !== undefined && pending.ranges.length < rangesMax) {
+  const file = createNemFile({
+    version: 'NEM12',
+    setting: 'usage.format',
+    kinds: '100, 200, 300, 400, 500 or 900',
+    lineBytesMax: context.lineBytesMax,
+    begin: () => {
+      channel = undefined
+    },
+    extend: (at, fields) => {
+      if (fields[0]?.trim() !== '400' || pending === undefined) return false
+      if (pending.ranges.length >= rangesMax) return false
       pending.later.push(at)
       pending.ranges.push(readQualityRange(fields, at.line))
-      return []
-    }
-    const before = flush()
-    if (at.isCut) {
-      const detail = `the line is longer than limits.rowBytesMax`
-      return [...before, refusedRecord(at, { code: 'ROW_TOO_LONG', column: '', detail })]
-    }
-    if (place === 'end' && kind !== '100') {
-      return [...before, refuse(at, `a ${kind} record behind the 900 record, which ends the file`)]
-    }
-    switch (kind) {
-      case '100':
-        return [...before, begin(at, fields)]
-      case '200': {
-        const found = readChannel(fields, { settings, context })
-        channel = typeof found === 'string' ? undefined : found
-        return [...before, typeof found === 'string' ? refuse(at, found) : emptyRecord(at)]
-      }
-      case '300':
+      return true
+    },
+    flush,
+    read: (at, fields) => {
+      const kind = fields[0]?.trim()
+      if (kind === '500') return [emptyRecord(at)]
+      if (kind === '300') {
         pending = { at, fields, later: [], ranges: [] }
-        return before
-      case '500':
-        return [...before, emptyRecord(at)]
-      case '900':
-        place = 'end'
-        return [...before, emptyRecord(at)]
-      default:
-        return [...before, refuse(at, 'not a 100, 200, 300, 400, 500 or 900 record in its place')]
-    }
-  }
-  async function* records(input: AsyncIterable<Buffer>) {
-    const lines = readLines(input, {
-      encoding: 'utf-8',
-      lineBytesMax: context.lineBytesMax,
-      onEnd: () => undefined,
-    })
-    for await (const batch of lines) yield batch.flatMap(read)
-    yield flush()
-    if (place === 'start') throw new Fault('EMPTY_FILE', 'the file has no record; export it again')
-  }
+        return []
+      }
+      if (kind !== '200') return undefined
+      const found = readChannel(fields, { settings, context })
+      const detail = typeof found === 'string' ? found : undefined
+      channel = typeof found === 'string' ? undefined : found
+      if (detail === undefined) return [emptyRecord(at)]
+      return [refusedRecord(at, { code: 'BAD_RECORD', column: '', detail })]
+    },
+    refused: refusedRecord,
+  })
   return {
     rowFormat: { stated: true, extraColumns: 1, times: { stamp: 'start' } },
-    records,
-    ending: () => ({
-      cut:
-        place === 'inside'
-          ? 'no 900 record ends the file; send the complete file again'
-          : undefined,
-      isUnended: false,
-      dates: [],
-      warnings: tallyWarnings(left),
-    }),
+    records: file.records,
+    ending: () => ({ ...file.ending(), dates: [], warnings: tallyWarnings(left, 'intervals') }),
   }
 }
 

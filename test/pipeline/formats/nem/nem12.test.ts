@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { packageRoot } from '../../../infra/package-root.js'
-import { addQuantities } from '../../../pipeline/ledger/sums.js'
-import { convert, profileWith } from './convert.js'
+import { packageRoot } from '../../../../infra/package-root.js'
+import { addQuantities } from '../../../../pipeline/ledger/sums.js'
+import { convert, profileWith } from '../convert.js'
 
 const format = { name: 'nem12' }
 const day = (values: number, of: (at: number) => string = () => '1') =>
