@@ -59,7 +59,12 @@ test('companies and zone are enough: everything else has the documented default'
       dailyHour: 8,
       periodClock: 'wall',
     },
-    files: { lastLineEnd: 'auto', extraColumns: 'refuse', ignore: [] },
+    files: {
+      format: { Billing: { name: 'tieline' } },
+      lastLineEnd: 'auto',
+      extraColumns: 'refuse',
+      ignore: [],
+    },
     rates: { quietMinutes: 10 },
     termination: { graceDays: 30 },
     worker: { operations: { host: '127.0.0.1', certificateSeconds: 10, clients: [] } },
