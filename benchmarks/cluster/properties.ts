@@ -1,5 +1,6 @@
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { id, join, literal, sql } from '../../pipeline/store/sql.js'
+import { countRowsByArrival } from '../../pipeline/verify/count.js'
 import { type Replica, type Replicas, replicas } from '../../test/rig/replicas/start.js'
 
 /** What must never happen on any replica, and good work that was refused. */
@@ -7,6 +8,7 @@ export const properties = [
   'published reads vanished',
   'unpublished reads seen',
   'settled files on one replica',
+  'settled rows missing',
   'numbers given twice',
   'erased rows seen',
   'erased accounts stored',
@@ -24,13 +26,13 @@ export interface Violation {
 export interface Watch {
   /** Looks at both replicas and returns what is wrong now for the first time. */
   look(): Promise<readonly Violation[]>
-  /** Looks whether both replicas have a file whose source may be taken away. */
+  /** Looks whether both replicas have a file whose source may be taken away, with all its rows. */
   lookAtSettled(arrival: number): Promise<readonly Violation[]>
   /** Looks for bills that a run has published and that are not there. */
   lookAtBills(): Promise<readonly Violation[]>
   /**
-   * Looks for numbers that were given twice and for what is left of erased accounts; both replicas must be
-   * up to date.
+   * Looks for numbers that were given twice, for what is left of erased accounts and for missing rows; both
+   * replicas must be up to date.
    */
   lookAtEnd(): Promise<readonly Violation[]>
   /** Reads of the account may vanish now. */
@@ -92,7 +94,8 @@ export function createWatch({ stores }: Replicas, prefix: string): Watch {
       const seen = await readUsage(stores.r1, 'usage_current', prefix)
       return news(replicas.flatMap((one) => lookAt(one, seen)))
     },
-    lookAtSettled: async (arrival) => news(await storedOnce(stores.r1, arrival)),
+    lookAtSettled: async (arrival) =>
+      news([...(await storedOnce(stores.r1, arrival)), ...(await missingRows(stores, [arrival]))]),
     lookAtBills: async () => news(await missingBills(stores.r1)),
     lookAtEnd: async () => {
       const seen = await readUsage(stores.r1, 'usage', prefix)
@@ -101,7 +104,7 @@ export function createWatch({ stores }: Replicas, prefix: string): Watch {
         found.push(...(await twiceGiven(stores[replica], replica)))
         found.push(...(await leftOf(stores[replica], { replica, accounts: [...erased] })))
       }
-      found.push(...(await missingBills(stores.r1)))
+      found.push(...(await missingBills(stores.r1)), ...(await missingRows(stores)))
       return news(found)
     },
     erasing: (account) => void erasing.add(account),
@@ -150,6 +153,22 @@ async function storedOnce(store: Store, arrival: number): Promise<readonly Viola
   })
   if (found.length === 1) return []
   return [{ property: 'settled files on one replica', what: `arrival ${arrival}` }]
+}
+
+/** Arrivals of which a replica stores other rows than the ledger says, among some or all of them. */
+async function missingRows(
+  stores: Replicas['stores'],
+  only?: readonly number[],
+): Promise<readonly Violation[]> {
+  const found: Violation[] = []
+  for (const replica of replicas) {
+    const { differences } = await countRowsByArrival(stores[replica], only)
+    for (const { arrival, table, expected, stored } of differences) {
+      const what = `${replica}: arrival ${arrival} has ${stored.rows} of ${expected.rows} rows of ${table}`
+      found.push({ property: 'settled rows missing', what })
+    }
+  }
+  return found
 }
 
 async function twiceGiven(store: Store, replica: Replica): Promise<readonly Violation[]> {
