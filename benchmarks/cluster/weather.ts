@@ -42,6 +42,15 @@ const refusals = {
   '285': 'TOO_FEW_LIVE_REPLICAS',
   '999': 'KEEPER_EXCEPTION',
 } as const
+/** How it refuses each write to a replicated table while Keeper is away. */
+const keeperRefusals = {
+  '225': 'NO_ZOOKEEPER',
+  '242': 'TABLE_IS_READ_ONLY',
+  '999': 'KEEPER_EXCEPTION',
+} as const
+const replicatedWrite = /^\W*(INSERT INTO|ALTER TABLE|DELETE FROM)\s+`?(?!staging_)/
+/** Keeper is away for this many statements, or up to twice as many. */
+const keeperStatements = 15
 /** How it says that it does not know whether it carried the statement out. */
 const lostAnswers = {
   '209': 'SOCKET_TIMEOUT',
@@ -69,7 +78,7 @@ export interface Weather {
 const kinds = [
   ['stop', 'stop', 'lift', 'merge', 'merge'],
   ['fail over', 'fail over', 'stop', 'lift', 'merge'],
-  ['refuse', 'refuse', 'stop', 'lift', 'merge'],
+  ['refuse', 'keeper', 'stop', 'lift', 'merge'],
   ['leave', 'leave', 'refuse', 'lift', 'merge'],
   ['fail over', 'refuse', 'stop', 'stop', 'lift', 'merge'],
 ] as const
@@ -86,6 +95,7 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
     kinds[draw(seed, 0, 0) % kinds.length] ?? []
   let count = 0
   let stoppedAt = 0
+  let keeperBackAt = 0
   const stopped: Stopped[] = []
   const pick = (stream: number, among: number) => draw(seed, stream, count) % among
   let last: Promise<void> = Promise.resolve()
@@ -141,6 +151,7 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
     before: async (text, client) => {
       count++
       if (stopped.length > 0 && count - stoppedAt > laggingStatementsMax) await lift()
+      if (count < keeperBackAt && replicatedWrite.test(text)) throw fault(text, keeperRefusals)
       if (pick(1, 100) >= (named.test(text) ? 50 : 4)) return
       const what = kind[pick(2, kind.length)]
       if (what === 'fail over') client.failOver()
@@ -148,6 +159,8 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
       else if (what === 'stop') await stop()
       else if (what === 'lift') await lift()
       else if (what === 'merge') await merge()
+      else if (what === 'keeper')
+        keeperBackAt = count + keeperStatements + pick(8, keeperStatements)
       else throw fault(text, refusals)
     },
     after: (text) => {

@@ -4,12 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bill } from '../../pipeline/bills/run.js'
 import { explain } from '../../pipeline/bills/variance/explain.js'
 import { sql } from '../../pipeline/store/sql.js'
+import type { Receipt } from '../../schemas/receipt.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { callGateway } from '../demo/calls.js'
 import { type Office, officeSections, startOffice } from '../demo/office.js'
 import { sampleFaults } from '../demo/sample/bills.js'
 import {
   type SampleFile,
+  sampleCorrection,
   sampleFileNames,
   writeSampleCustomers,
   writeSampleFiles,
@@ -107,17 +109,22 @@ async function showGateway(context: Context, stack: Stack, office: Office): Prom
 }
 
 async function show(context: Context, stack: InUse): Promise<void> {
-  const names = sampleFileNames()
   await registerCustomers(context, stack)
-  await sendFiles(context, stack, names)
-  const untilArrived = createLooks(stack, names)
-  const arriving = names.map((name) => ({
-    name,
-    bytes: statSync(join(stack.home.inbox, name), { throwIfNoEntry: false })?.size ?? 0,
-    arrive: () => untilArrived(name),
-  }))
-  const ended = await followFiles(stack, arriving, context.say)
-  context.print(`${renderReceipts(ended.map(({ receipt }) => receipt))}\n`)
+  const names = sampleFileNames()
+  const receipts: Receipt[] = []
+  // A correction is not seen as one if it is loaded before what it corrects.
+  for (const sent of [names.filter((name) => name !== sampleCorrection), [sampleCorrection]]) {
+    await sendFiles(context, stack, sent)
+    const untilArrived = createLooks(stack, sent)
+    const arriving = sent.map((name) => ({
+      name,
+      bytes: statSync(join(stack.home.inbox, name), { throwIfNoEntry: false })?.size ?? 0,
+      arrive: () => untilArrived(name),
+    }))
+    const ended = await followFiles(stack, arriving, context.say)
+    receipts.push(...ended.map(({ receipt }) => receipt))
+  }
+  context.print(`${renderReceipts(receipts)}\n`)
   context.print(
     'A first query: the day on which daylight saving time ended has 25 hours: more reads\n',
   )
@@ -170,11 +177,11 @@ async function sendFiles(context: Context, stack: InUse, names: readonly string[
     (name) => !arrivals.has(name) && !existsSync(join(inbox, `${name}.done`)),
   )
   if (missing.length === 0) {
-    context.print("\nThe demo utility's files are present from an earlier start\n")
+    context.print(`\nFiles present from an earlier start: ${names.length}\n`)
     return
   }
   const written = {
-    name: 'demo files',
+    name: names.includes(sampleCorrection) ? 'correction' : 'demo files',
     detail: (files: readonly SampleFile[]) => {
       const rows = files.reduce((sum, file) => sum + file.rows, 0)
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0)

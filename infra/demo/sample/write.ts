@@ -16,15 +16,19 @@ export interface SampleFile {
 /** When rates and cycles were sent. */
 const ratesSent = addDays(firstDay, -10)
 const billsSent = '2026-10-21'
-const correctionSent = '2026-11-03'
 const invoicesCount = 20
+
+/** The file that corrects reads of the others; it was sent when these had been loaded. */
+export const sampleCorrection = fileName('2026-11-03', 'Electric')
 
 /** Names of the files of the sample that Tieline loads, in the order in which they were sent. */
 export function sampleFileNames(): readonly string[] {
   const { deliveries } = sampleUsage()
-  return [...recordLines([], deliveries), ...deliveries.map(({ name }) => [name] as const)].map(
-    ([name]) => name,
-  )
+  return [
+    ...recordLines([]).map(([name]) => name),
+    ...deliveries.map(({ name }) => name),
+    sampleCorrection,
+  ]
 }
 
 /**
@@ -39,11 +43,12 @@ export async function writeSampleFiles(
   const { deliveries } = sampleUsage()
   const { bills } = sampleBills(deliveries)
   const files: SampleFile[] = []
-  for (const [name, rows] of recordLines(bills, deliveries)) {
-    if (!names.includes(name)) continue
+  const placeRows = async (name: string, rows: readonly string[]) => {
+    if (!names.includes(name)) return
     await place(folder, name, (path) => writeFile(path, lines(rows)))
     files.push({ name, rows: rows.length - 1, bytes: (await stat(join(folder, name))).size })
   }
+  for (const [name, rows] of recordLines(bills)) await placeRows(name, rows)
   for (const { name, ...options } of deliveries) {
     if (!names.includes(name)) continue
     let tally = { rows: 0, bytes: 0 }
@@ -52,6 +57,7 @@ export async function writeSampleFiles(
     })
     files.push({ name, rows: tally.rows, bytes: tally.bytes })
   }
+  await placeRows(sampleCorrection, correctionLines(deliveries))
   if (files.some(({ name }) => name === fileName(ratesSent, 'RateCodes'))) {
     await writeFile(join(folder, fileName(ratesSent, 'Rates').replace(/csv$/, 'done')), '')
   }
@@ -78,10 +84,9 @@ function lines(rows: readonly string[]): string {
   return `${rows.join('\n')}\n`
 }
 
-/** The small files by name, header first. */
+/** The small files that are sent before all reads, by name, header first. */
 function recordLines(
   bills: readonly BillRow[],
-  deliveries: readonly Delivery[],
 ): readonly (readonly [name: string, rows: readonly string[]])[] {
   const latest = bills.filter(isLatest)
   const accounts = [...new Set(bills.map(({ meter }) => meter.accountNumber))]
@@ -93,7 +98,6 @@ function recordLines(
     [fileName(billsSent, 'Invoices'), invoiceLines(latest.slice(0, invoicesCount))],
     [fileName(billsSent, 'PaymentPlans'), planLines(accounts)],
     [fileName(billsSent, 'Terminations'), terminationLines],
-    [fileName(correctionSent, 'Electric'), correctionLines(deliveries)],
   ]
 }
 

@@ -6,6 +6,7 @@ import { registerFile } from '../../../infra/commands/register.js'
 import { sampleFaults } from '../../../infra/demo/sample/bills.js'
 import { sampleUsage } from '../../../infra/demo/sample/usage.js'
 import {
+  sampleCorrection,
   sampleFileNames,
   writeSampleCustomers,
   writeSampleFiles,
@@ -89,12 +90,15 @@ await registerFile(
   },
 )
 await register(at('2026-11-01'), [newcomer])
-await writeSampleFiles(story.home.inbox)
+const sentFirst = sampleFileNames().filter((name) => name !== sampleCorrection)
+for (const names of [sentFirst, [sampleCorrection]]) {
+  await writeSampleFiles(story.home.inbox, names)
+  for (const name of names) await story.receiptOf(name)
+}
 const copies = createFolder(t)
 const billing = sampleFileNames().find((name) => name.endsWith('_Billing.csv')) ?? ''
 await writeSampleFiles(copies, [billing])
 const bills = readFileSync(join(copies, billing), 'utf8').split('\n')
-for (const name of sampleFileNames()) await story.receiptOf(name)
 
 const exported = [11, 12, 13, 14].map((hour) => readOf(exporter, `10/20/2026 ${hour}:00`, -300))
 const quarters = Array.from({ length: 96 }, (_, slot) =>
@@ -117,7 +121,7 @@ const cycles = new Map([
 ])
 for (const [cycleId, start] of cycles) await bill(at('2026-11-03'), { cycleId, start })
 const correction = hours(corrected, '9/20/2026', day(5))
-await story.loadBytes('DEMO_03112026_Electric.csv', [header, ...correction, ''].join('\n'))
+await story.loadBytes('DEMO_04112026_Electric.csv', [header, ...correction, ''].join('\n'))
 const restated = await bill(at('2026-11-04'), { cycleId: '7', start: '2026-09-07' })
 const open = { cycleId: '1', start: '2026-10-01' }
 const estimated = await bill(at('2026-10-20'), open)
@@ -166,14 +170,14 @@ const truths: Readonly<Record<string, (t: Test, rows: readonly Row[]) => void>> 
       },
     ]),
   '5': (t, rows) => {
-    const files = ['01', '02', '03'].map((one) => `DEMO_${one}112026_Electric.csv`)
+    const files = ['03', '02', '04'].map((one) => `DEMO_${one}112026_Electric.csv`)
     const found = rows.map((row) => row['file_name'])
     t.same(found, files)
     const reads = rows.map((row) => row['reads'])
     t.same(reads, ['4', '4', '24'])
   },
   '5.2': (t, rows) => {
-    const files = ['DEMO_03112026_Electric.csv']
+    const files = ['DEMO_04112026_Electric.csv']
     t.match(rows, [{ meter_id: corrected.meterId, start_date: '2026-09-07', files, reads: '24' }])
     const change = Number(rows[0]?.['new_quantity']) - Number(rows[0]?.['old_quantity'])
     t.equal(change.toFixed(3), Number(rows[0]?.['reads_changed_by']).toFixed(3))
