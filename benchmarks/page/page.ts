@@ -3,6 +3,7 @@ import type { Panel } from '../../infra/operations/live.js'
 import { createPanels } from '../../infra/operations/panels.js'
 import { createQueues } from '../../pipeline/queues/bullmq.js'
 import { createStore, type Statement, type Store } from '../../pipeline/store/clickhouse.js'
+import { sql, statementOf } from '../../pipeline/store/sql.js'
 import { buildDaysAgain } from '../../pipeline/usage/days/build.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { statementText } from '../../test/rig/statement-text.js'
@@ -138,8 +139,12 @@ interface Comparison {
  */
 async function compare(comparison: Comparison): Promise<number> {
   const { name, statement, store, counts, rounds, print } = comparison
-  const { sql, settings } = statement
-  const plan = await store.rows<{ explain: string }>({ ...statement, sql: `EXPLAIN ${sql}` })
+  const { settings } = statement
+  const explained = typeof statement.sql === 'string' ? statementOf(statement.sql) : statement.sql
+  const plan = await store.rows<{ explain: string }>({
+    ...statement,
+    sql: sql`EXPLAIN ${explained}`,
+  })
   const read = plan.flatMap(
     ({ explain }) => /ReadFromMergeTree \(\w+\.(\w+)\)/.exec(explain)?.[1] ?? [],
   )
