@@ -33,32 +33,35 @@ const mergeMsMax = 500
 const lagMsMax = 30
 const slowMs = 150
 
-/** How a server refuses a statement when Keeper or the other replica is away. */
-const refusals = {
-  '203': 'NO_FREE_CONNECTION',
-  '225': 'NO_ZOOKEEPER',
-  '242': 'TABLE_IS_READ_ONLY',
-  '279': 'ALL_CONNECTION_TRIES_FAILED',
-  '285': 'TOO_FEW_LIVE_REPLICAS',
-  '999': 'KEEPER_EXCEPTION',
-} as const
-/** How it refuses each write to a replicated table while Keeper is away. */
-const keeperRefusals = {
-  '225': 'NO_ZOOKEEPER',
-  '242': 'TABLE_IS_READ_ONLY',
-  '999': 'KEEPER_EXCEPTION',
-} as const
+const serverError = (code: string, type: string) =>
+  new ClickHouseError({ code, type, message: 'drawn' })
+const brokenConnection = (code: string) => Object.assign(new Error('drawn'), { code })
+
+/** How a server refuses each write to a replicated table while Keeper is away. */
+const keeperRefusals = [
+  serverError('225', 'NO_ZOOKEEPER'),
+  serverError('242', 'TABLE_IS_READ_ONLY'),
+  serverError('999', 'KEEPER_EXCEPTION'),
+]
+/** How it refuses a single statement when Keeper or the other replica is away. */
+const refusals = [
+  ...keeperRefusals,
+  serverError('203', 'NO_FREE_CONNECTION'),
+  serverError('279', 'ALL_CONNECTION_TRIES_FAILED'),
+  serverError('285', 'TOO_FEW_LIVE_REPLICAS'),
+]
+/** How a client learns that nobody knows whether the statement was carried out. */
+const lostAnswers = [
+  serverError('209', 'SOCKET_TIMEOUT'),
+  serverError('319', 'UNKNOWN_STATUS_OF_INSERT'),
+  serverError('341', 'UNFINISHED'),
+  serverError('999', 'KEEPER_EXCEPTION'),
+  brokenConnection('ECONNRESET'),
+  brokenConnection('ETIMEDOUT'),
+]
 const replicatedWrite = /^\W*(INSERT INTO|ALTER TABLE|DELETE FROM)\s+`?(?!staging_)/
 /** Keeper is away for this many statements, or up to twice as many. */
 const keeperStatements = 15
-/** How it says that it does not know whether it carried the statement out. */
-const lostAnswers = {
-  '209': 'SOCKET_TIMEOUT',
-  '319': 'UNKNOWN_STATUS_OF_INSERT',
-  '341': 'UNFINISHED',
-  '999': 'KEEPER_EXCEPTION',
-} as const
-
 /** The client of the schedule. */
 export type Moved = Pick<MovableClient, 'current' | 'failOver'>
 
@@ -139,14 +142,8 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
     })
     while (await Promise.race([merging.then(() => false), sleep(mergeMsMax, true)])) await lift()
   }
-  const fault = (text: string, errors: Readonly<Record<string, string>>): Fault => {
-    const [code, type] = Object.entries(errors)[pick(7, Object.keys(errors).length)] as [
-      string,
-      string,
-    ]
-    const error = new ClickHouseError({ code, type, message: 'drawn' })
-    return toStoreFault(text, { error, wording: 'verbatim' })
-  }
+  const fault = (text: string, errors: readonly Error[]): Fault =>
+    toStoreFault(text, { error: errors[pick(7, errors.length)] as Error, wording: 'verbatim' })
   return {
     before: async (text, client) => {
       count++

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
-import { sql } from '../../pipeline/store/sql.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
+import { id, sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import { skimFileName } from '../../schemas/file-name.js'
 import type { Receipt } from '../../schemas/receipt.js'
 import { judgeSamples, nameForLoad, withSection } from '../propose/judge.js'
-import { type Proposal, propose } from '../propose/proposal.js'
+import { type Proposal, type ProposedFeed, propose } from '../propose/proposal.js'
 import { readSample, type SentSample } from '../propose/sample.js'
 import { renderSection, toSection, toSettings } from '../propose/section.js'
 import type { Answers } from '../setup/questions.js'
@@ -45,11 +46,11 @@ export async function onboard(
   const samples = await Promise.all(paths.map(readSample))
   await makeProfile(own, options)
   const proposal = await settle(own, samples, options)
-  if (proposal?.commodity === undefined) return exitCodes.quarantined
-  const { commodity } = proposal
+  if (proposal?.feed === undefined) return exitCodes.quarantined
+  const { feed } = proposal
   const { settings } = baseOf(profilePath)
   const profile = withSection(settings, toSection(proposal))
-  const checked = await judgeSamples(samples, { profile, commodity, ending: context.ending })
+  const checked = await judgeSamples(samples, { profile, feed, ending: context.ending })
   context.print(renderJudged(checked))
   if (!checked.every(({ receipt }) => isClean(receipt))) {
     context.print('\nRows are rejected. Fix the samples or answer otherwise, then run this again.')
@@ -60,7 +61,7 @@ export async function onboard(
   const health = await doctor(own)
   if (health !== exitCodes.good) return health
   step(context, '4 of 4: first load, into a staging database')
-  return loadStaging(own, { samples, commodity, checked: checked.map(({ receipt }) => receipt) })
+  return loadStaging(own, { samples, feed, checked: checked.map(({ receipt }) => receipt) })
 }
 
 type OwnContext = Context & { readonly profilePath: string }
@@ -140,7 +141,7 @@ async function answerFirst(
 
 interface FirstLoad {
   readonly samples: readonly SentSample[]
-  readonly commodity: 'Electric' | 'Gas'
+  readonly feed: ProposedFeed
   /** Receipts of the judgement, in the order of the samples. */
   readonly checked: readonly Receipt[]
 }
@@ -192,13 +193,13 @@ const databaseLengthMax = 45
 
 async function loadStaging(
   context: OwnContext,
-  { samples, commodity, checked }: FirstLoad,
+  { samples, feed, checked }: FirstLoad,
 ): Promise<number> {
   const { path, folder } = writeStagingProfile(context)
   const profile = readProfile(path)
   const staging = { ...context, profilePath: path, homePath: join(folder, 'data') }
   const copies = samples.map((sample, at) => {
-    const copy = resolve(folder, nameForLoad(sample, { profile, commodity, at }))
+    const copy = resolve(folder, nameForLoad(sample, { profile, feed, at }))
     copyFileSync(sample.path, copy)
     return copy
   })
@@ -214,10 +215,7 @@ async function loadStaging(
     return withStore(stack.store, (store) =>
       Promise.all(
         followed.map(async ({ receipt }, at) => {
-          const [stored] = await store.rows<StoredReads>({
-            sql: sql`SELECT count() AS rows, toString(sum(quantity)) AS quantity, uniqExact(meter_id) AS meters
-              FROM usage WHERE file_id = ${receipt.fileId ?? ''}`,
-          })
+          const stored = await storedOf(store, feed, receipt.fileId ?? '')
           return compare(samples[at]?.name ?? '', checked[at] as Receipt, stored)
         }),
       ),
@@ -226,15 +224,30 @@ async function loadStaging(
   context.print(renderTable(comparedColumns, compared.flat()))
   const isEqual = compared.flat().every((one) => one.sample === one.stored)
   context.print(
-    isEqual ? nextSteps(context, samples) : '\nThe stored reads differ from the samples.',
+    isEqual ? nextSteps(context, samples) : '\nThe stored rows differ from the samples.',
   )
   return isEqual ? exitCodes.good : exitCodes.quarantined
 }
 
-interface StoredReads {
+interface StoredRows {
   readonly rows: string
   readonly quantity: string
   readonly meters: string
+}
+
+/** The rows of a file that its readers see. */
+async function storedOf(
+  store: Store,
+  feed: ProposedFeed,
+  fileId: string,
+): Promise<StoredRows | undefined> {
+  const [quantity, view] =
+    feed === 'Billing' ? ['total_consumption', 'billing_period'] : ['quantity', 'usage']
+  const [stored] = await store.rows<StoredRows>({
+    sql: sql`SELECT count() AS rows, toString(sum(${id(quantity)})) AS quantity, uniqExact(meter_id) AS meters
+      FROM ${id(view)} WHERE file_id = ${fileId}`,
+  })
+  return stored
 }
 
 interface Compared {
@@ -244,22 +257,24 @@ interface Compared {
   readonly stored: string
 }
 
-/** The accepted reads of a sample beside those that the staging database has of it. */
+/** The accepted rows of a sample beside those that the staging database has of it. */
 function compare(
   file: string,
   receipt: Receipt,
-  stored: StoredReads | undefined,
+  stored: StoredRows | undefined,
 ): readonly Compared[] {
   const { rows, quantity, meters } = receipt
   return [
-    { file, what: 'reads', sample: String(rows.accepted), stored: String(stored?.rows ?? 0) },
+    { file, what: 'rows', sample: String(rows.accepted), stored: String(stored?.rows ?? 0) },
     {
       file,
       what: 'sum',
       sample: String(Number(quantity?.accepted)),
       stored: String(Number(stored?.quantity)),
     },
-    { file, what: 'meters', sample: String(meters ?? 0), stored: String(stored?.meters ?? 0) },
+    ...(meters == null
+      ? []
+      : [{ file, what: 'meters', sample: String(meters), stored: String(stored?.meters ?? 0) }]),
   ]
 }
 
@@ -277,7 +292,7 @@ function nextSteps({ profilePath, homePath }: OwnContext, samples: readonly Sent
   const names = odd.map(({ name }) => name).join(', ')
   return [
     '',
-    'The staging database has the reads of the samples.',
+    'The staging database has the rows of the samples.',
     ...(odd.length > 0
       ? [`Names such as ${names} need a pattern in fileNames of ${profilePath}, or other names.`]
       : []),

@@ -39,13 +39,13 @@ export async function proposeCommand(
   const open = proposal.findings.filter(({ question }) => question !== undefined)
   if (options.out !== undefined) write(options.out, section)
   if (!options.json) context.print(renderProposal(proposal, section))
-  const { commodity } = proposal
+  const { feed } = proposal
   const checked =
-    open.length > 0 || commodity === undefined
+    open.length > 0 || feed === undefined
       ? undefined
       : await judgeSamples(samples, {
           profile: withSection(base?.settings ?? sampleProfile, toSection(proposal)),
-          commodity,
+          feed,
           ending: context.ending,
         })
   if (options.json) {
@@ -114,10 +114,13 @@ export function renderProposal({ findings, notes }: Proposal, section: string): 
 }
 
 export function renderJudged(checked: readonly Checked[]): string {
-  const totals = checked.map(({ receipt: { fileName, rows, meters, quantity, ...span } }) => {
+  const totals = checked.map(({ receipt: { fileName, feed, rows, meters, quantity, ...span } }) => {
+    const sum = grouped(quantity?.accepted ?? '')
+    if (feed === 'Billing')
+      return `${fileName}: ${grouped(rows.accepted)} billed periods, sum ${sum}`
     const to = span.lastIntervalEnd ?? ''
     const reads = `${grouped(rows.accepted)} reads of ${grouped(meters ?? 0)} meters`
-    return `${fileName}: ${reads}, sum ${grouped(quantity?.accepted ?? '')}, from ${span.firstIntervalStart ?? ''} to ${to}`
+    return `${fileName}: ${reads}, sum ${sum}, from ${span.firstIntervalStart ?? ''} to ${to}`
   })
   return [
     'The samples, judged by this proposal:',

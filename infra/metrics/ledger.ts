@@ -184,7 +184,7 @@ export function queryCycles(store: Store): Promise<readonly CycleNewest[]> {
       LEFT JOIN
       (
         SELECT meter_id, max(starts_at + seconds) AS newest
-        FROM usage_read
+        FROM usage_current
         WHERE local_day >= today() - 7 AND meter_id IN (SELECT meter_id FROM picked)
         GROUP BY meter_id
       ) AS reads ON reads.meter_id = picked.meter_id

@@ -20,6 +20,8 @@ export interface CsvFacts {
   readonly unit: unknown
   /** Words that may say what is measured. */
   readonly text: string
+  /** Whether the rows are billed periods instead of reads. */
+  readonly isBilled?: boolean
 }
 
 /** Finds the mapping of CSV files of one layout. Throws `HEADER` and `NO_ROWS`; see `toTable`. */

@@ -2,9 +2,9 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Checked, check, toEntries } from '../../pipeline/check.js'
-import type { Commodity } from '../../schemas/feed.js'
 import { type Profile, parseProfile } from '../../schemas/settings/profile.js'
 import { withTemporaryStore } from '../stack/temporary-store.js'
+import type { ProposedFeed } from './proposal.js'
 import type { SentSample } from './sample.js'
 
 /** The profile of a utility with the proposal in it. Throws `PROFILE` where that is not valid. */
@@ -35,19 +35,19 @@ function isSection(value: unknown): value is Section {
 
 export interface SamplesOptions {
   readonly profile: Profile
-  readonly commodity: Commodity
+  readonly feed: ProposedFeed
   readonly ending: AbortSignal
 }
 
 /** Judges samples as `check` does, under names that the profile takes; the receipts have their own names. */
 export async function judgeSamples(
   samples: readonly SentSample[],
-  { profile, commodity, ending }: SamplesOptions,
+  { profile, feed, ending }: SamplesOptions,
 ): Promise<readonly Checked[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tieline-propose-'))
   try {
     const paths = samples.map((sample, at) => {
-      const path = join(folder, nameForLoad(sample, { profile, commodity, at }))
+      const path = join(folder, nameForLoad(sample, { profile, feed, at }))
       copyFileSync(sample.path, path)
       return path
     })
@@ -67,16 +67,16 @@ export async function judgeSamples(
 
 interface LoadName {
   readonly profile: Profile
-  readonly commodity: Commodity
+  readonly feed: ProposedFeed
   readonly at: number
 }
 
 /** A name that the profile takes. */
 export function nameForLoad(
   { fileDate, packed }: SentSample,
-  { profile, commodity, at }: LoadName,
+  { profile, feed, at }: LoadName,
 ): string {
   const [year, month, day] = fileDate.split('-')
   const ending = { none: '', gzip: '.gz', zip: '.zip' }[packed]
-  return `${profile.companyCodes[0]}_${day}${month}${year}_${commodity}_${at + 1}.csv${ending}`
+  return `${profile.companyCodes[0]}_${day}${month}${year}_${feed}_${at + 1}.csv${ending}`
 }

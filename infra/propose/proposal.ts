@@ -1,3 +1,4 @@
+import { longestSeconds } from '../../pipeline/formats/green-button.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Commodity } from '../../schemas/feed.js'
 import { createZone, daySeconds, type Zone } from '../../schemas/time/zone.js'
@@ -10,11 +11,14 @@ import { toOneTable } from './table.js'
 import { decideTimes, orderOf, type ProposalContext, toSeries } from './time-settings.js'
 import { findLength, meterLengths } from './times.js'
 
-/** What is proposed for the files of one commodity, and what a person must answer first. */
+/** The feed that loads the files: reads of a commodity, or billed periods. */
+export type ProposedFeed = Commodity | 'Billing'
+
+/** What is proposed for the files of one feed, and what a person must answer first. */
 export interface Proposal {
-  readonly format: Exclude<SentSample['format'], 'xml' | 'nem13'>
+  readonly format: Exclude<SentSample['format'], 'xml'>
   /** Undefined while it is a question. */
-  readonly commodity: Commodity | undefined
+  readonly feed: ProposedFeed | undefined
   readonly findings: readonly SettingFinding[]
   readonly notes: readonly string[]
 }
@@ -44,19 +48,13 @@ export function propose(
   const findings = createFindings(answers)
   const zoneBy = (evidence: string) => decideZone(findings, { known: timeZone, evidence })
   const facts = byFormat[format](samples, { findings, zoneBy })
-  const commodity = decideCommodity(samples, facts, findings)
-  decideStored(facts, { commodity, findings })
+  const feed = facts.isBilled === true ? 'Billing' : decideCommodity(samples, facts, findings)
+  if (feed !== undefined && feed !== 'Billing') decideStored(facts, { commodity: feed, findings })
   findings.refuseUnused()
-  return { format, commodity, findings: findings.all, notes: findings.notes }
+  return { format, feed, findings: findings.all, notes: findings.notes }
 }
 
 function loadable({ format, name }: SentSample): Proposal['format'] {
-  if (format === 'nem13') {
-    throw new Fault(
-      'CONFIG',
-      `${name} is NEM13, billed periods: send it as a file of the feed Billing, with files.format.Billing: { name: nem13 } in the profile`,
-    )
-  }
   if (format === 'xml') {
     throw new Fault(
       'CONFIG',
@@ -84,6 +82,7 @@ const byFormat: Readonly<Record<Proposal['format'], ByFormat>> = {
   tieline: proposePlain,
   csv: proposeCsv,
   nem12: proposeNem12,
+  nem13: proposeNem13,
   'green-button': proposeGreenButton,
 }
 
@@ -106,10 +105,7 @@ function proposePlain(samples: readonly SentSample[], options: ProposalContext):
 }
 
 /** Market time is that of Queensland all year; elsewhere files may have another. */
-function proposeNem12(
-  samples: readonly SentSample[],
-  { findings, zoneBy }: ProposalContext,
-): CsvFacts {
+function decideOffset({ findings, zoneBy }: ProposalContext): void {
   const zone = zoneBy('no file states it')
   const market = 10 * 3_600
   const isMarket = zone?.standardOffsetSeconds(new Date().getUTCFullYear()) === market
@@ -120,15 +116,42 @@ function proposeNem12(
       : 'the format has market time, +10:00, but the zone is another or not known',
     question: 'which offset do the times of the files have: "+10:00", or that of your own market?',
   })
-  const records = samples.flatMap(({ lines }) => lines.filter((line) => /^"?200"?,/.test(line)))
-  const registers = [...new Set(records.map((line) => (line.split(',')[3] ?? '').trim()))]
+}
+
+function recordsOf(samples: readonly SentSample[], kind: RegExp): readonly (readonly string[])[] {
+  return samples.flatMap(({ lines }) =>
+    lines.filter((line) => kind.test(line)).map((line) => line.split(',').map((one) => one.trim())),
+  )
+}
+
+const different = (records: readonly (readonly string[])[], at: number) => [
+  ...new Set(records.map((fields) => fields[at] ?? '')),
+]
+
+function proposeNem12(samples: readonly SentSample[], options: ProposalContext): CsvFacts {
+  const { findings } = options
+  decideOffset(options)
+  const records = recordsOf(samples, /^"?200"?,/)
+  const registers = different(records, 3)
   const generation = registers.filter((register) => register.startsWith('B'))
   findings.note(`registers: ${registers.join(', ')}; those that begin with E or B are loaded`)
   if (generation.length > 0)
     findings.note(`${generation.join(', ')} is loaded as generation, below 0`)
-  const lengths = [...new Set(records.map((line) => Number(line.split(',')[8]) * 60))]
-  const units = [...new Set(records.map((line) => line.split(',')[7] ?? ''))].join(' ')
-  return { lengths, rows: records.length, unit: undefined, text: `electric ${units}` }
+  const lengths = different(records, 8).map((minutes) => Number(minutes) * 60)
+  const text = `electric ${different(records, 7).join(' ')}`
+  return { lengths, rows: records.length, unit: undefined, text }
+}
+
+/** Billed periods: what a register counted between two reads. */
+function proposeNem13(samples: readonly SentSample[], options: ProposalContext): CsvFacts {
+  const { findings } = options
+  decideOffset(options)
+  const records = recordsOf(samples, /^"?250"?,/)
+  const units = different(records, 19).join(', ')
+  findings.note(`registers: ${different(records, 4).join(', ')} (${units})`)
+  if (different(records, 7).includes('I'))
+    findings.note('direction I is loaded as generation, below 0')
+  return { lengths: [], rows: records.length, unit: undefined, text: '', isBilled: true }
 }
 
 function proposeGreenButton(
@@ -145,7 +168,26 @@ function proposeGreenButton(
   const isElectric = commodities.includes('1') || commodities.includes('0') || kinds.includes('0')
   if (isGas && isElectric)
     findings.note('the feed has electricity and gas: each feed loads its own')
-  return { lengths: [], rows: 0, unit: undefined, text: isGas && !isElectric ? 'gas' : 'electric' }
+  const periods = durationsOf(text).map((seconds) => seconds > daySeconds + longestSeconds)
+  const isBilled = periods.length > 0 && periods.every((isLong) => isLong)
+  if (!isBilled && periods.includes(true))
+    findings.note(
+      'readings longer than a day are billed periods: the feed Billing loads them from the same file, with files.format.Billing: { name: green-button }',
+    )
+  const facts = { lengths: [], rows: 0, unit: undefined, isBilled }
+  return { ...facts, text: isGas && !isElectric ? 'gas' : 'electric' }
+}
+
+/** The lengths of readings, seconds: their own, where they have none those of their types. */
+function durationsOf(text: string): readonly number[] {
+  const readings = text.matchAll(
+    /<(?:\w+:)?IntervalReading>(?:(?!IntervalReading>)[\s\S])*?<(?:\w+:)?duration>(\d+)</g,
+  )
+  const own = [...readings].map(([, seconds]) => Number(seconds))
+  if (own.length > 0) return own
+  return [...text.matchAll(/<(?:\w+:)?intervalLength>(\d+)</g)].map(([, seconds]) =>
+    Number(seconds),
+  )
 }
 
 const gasUnits = ['ccf', 'cm', 'therm']
@@ -173,7 +215,7 @@ function decideCommodity(
 }
 
 interface Stored {
-  readonly commodity: Commodity | undefined
+  readonly commodity: Commodity
   readonly findings: Findings
 }
 
@@ -182,7 +224,6 @@ const usualLengths = { Electric: [900, 3_600], Gas: [daySeconds, 3_600] } as con
 
 /** What the profile must say of reads as they are stored. */
 function decideStored({ unit, lengths }: CsvFacts, { commodity, findings }: Stored): void {
-  if (commodity === undefined) return
   if (commodity === 'Gas' && typeof unit === 'string' && unit !== usualUnit.Gas) {
     findings.decide('/unit', { value: unit, evidence: 'reads are stored as they are sent' })
   }

@@ -13,27 +13,33 @@ interface Placed {
 }
 
 /** What of a finding is a setting of the profile; undefined where a person has left it out. */
-function place(finding: SettingFinding, { format, commodity }: Proposal): Placed | undefined {
-  const feed: string = commodity ?? open
+function place(finding: SettingFinding, proposal: Proposal): Placed | undefined {
+  const { format } = proposal
+  const feed = proposal.feed ?? open
   const { setting, question } = finding
   const value = question === undefined ? finding.value : open
   const at = (...path: readonly string[]) => ({ path, value, finding })
   if (value === null || setting === '/commodity') return undefined
   if (setting === '/timeZone') return at('timeZone')
   if (setting.startsWith('/')) return at('usage', setting.slice(1), feed)
-  if (format !== 'tieline') return at('usage', 'format', feed, ...setting.split('.'))
+  if (format !== 'tieline') return at(...formatPath(proposal), ...setting.split('.'))
   if (setting === 'unit') return at('usage', 'unit', feed)
   return setting === 'interval' ? undefined : at('usage', setting)
 }
 
+/** Where the profile has the format of the files. */
+function formatPath({ feed }: Proposal): readonly string[] {
+  return [feed === 'Billing' ? 'files' : 'usage', 'format', feed ?? open]
+}
+
 function allPlaced(proposal: Proposal): readonly Placed[] {
-  const { format, commodity, findings } = proposal
+  const { format, findings } = proposal
   const placed = findings.flatMap((finding) => place(finding, proposal) ?? [])
   const zone = placed.filter(({ path }) => path[0] === 'timeZone')
   const others = placed.filter(({ path }) => path[0] !== 'timeZone')
   if (format === 'tieline') return [...zone, ...others]
   const name = {
-    path: ['usage', 'format', commodity ?? open, 'name'],
+    path: [...formatPath(proposal), 'name'],
     value: format,
     finding: undefined,
   }

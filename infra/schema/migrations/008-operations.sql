@@ -100,8 +100,8 @@ FROM
     SELECT f.company_code AS company_code, f.commodity AS commodity, c.billing_cycle_id AS billing_cycle_id,
         toNullable(max(least(u.starts_at + u.seconds, toDateTime(f.received_at, 'UTC')))) AS newest, toNullable(max(f.published_at)) AS published,
         toNullable(max(f.published_seq)) AS seq
-    FROM {database}.usage_read AS u
-    INNER JOIN files AS f ON f.arrival = bitShiftRight(u.version, 32)
+    FROM {database}.usage_current AS u
+    INNER JOIN files AS f ON f.arrival = u.arrival
     ANY LEFT JOIN cycles AS c ON c.meter_id = u.meter_id
     WHERE u.local_day IN (SELECT local_day FROM days)
     GROUP BY company_code, commodity, billing_cycle_id

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
+import { packageRoot } from '../../../infra/package-root.js'
 import { tieline } from '../command-line.js'
 
 const rows = Array.from({ length: 96 }, (_, at) => {
@@ -61,13 +62,45 @@ t.test('a profile gives its zone, and the section fits into it', async (t) => {
   })
 })
 
+const golden = (name: string) =>
+  readFileSync(join(packageRoot(import.meta.url), 'test', 'golden', 'formats', name), 'utf8')
+
+t.test('billed periods are proposed as files of the feed Billing', async (t) => {
+  const periods = golden('nem13.csv').split('\n').slice(0, 6)
+  const folder = t.testdir({
+    'nem13.csv': [...periods, '900', ''].join('\n'),
+    'months.xml': golden('green-button-months.xml'),
+  })
+  const nem13 = join(folder, 'nem13.csv')
+  const asked = await tieline('propose', nem13, '--time-zone', 'Europe/Paris')
+  t.match([asked.code, asked.stdout], [2, /offset: "\?" # QUESTION/])
+  const judged = await tieline('propose', nem13, '--time-zone', 'Australia/Brisbane')
+  t.equal(judged.code, 0, judged.stderr + judged.stdout)
+  t.match(
+    judged.stdout,
+    /files:\n {2}format:\n {4}Billing:\n {6}name: nem13\n {6}offset: "?\+10:00/,
+  )
+  t.match(
+    judged.stdout,
+    /registers: 11, 41, 71 \(kWh, MWh\)\n.*direction I is loaded as generation/,
+  )
+  t.match(judged.stdout, /nem13\.csv: 3 billed periods, sum -9,?469\.5\n/)
+  const months = await tieline(
+    'propose',
+    join(folder, 'months.xml'),
+    '--time-zone',
+    'America/Detroit',
+  )
+  t.match(months.stdout, /files:\n {2}format:\n {4}Billing:\n {6}name: green-button\n/)
+  t.match(months.stdout, /months\.xml: \d+ billed periods, sum /, months.stderr)
+})
+
 t.test('bad samples and answers are refused with a remedy', async (t) => {
   const folder = t.testdir({
     'empty.csv': '',
     'text.csv': 'nothing here\nbut text\n',
     'one.csv': file,
     'other.csv': file.replace('Usage kWh', 'Energy kWh'),
-    'nem13.csv': '100,NEM13,200301011534,MDP1,Retailer1\n',
     'page.xml': '<html><body>login</body></html>\n',
     'short.csv': 'Meter,Time,kWh\n',
   })
@@ -75,7 +108,6 @@ t.test('bad samples and answers are refused with a remedy', async (t) => {
     [['empty.csv'], /EMPTY_FILE: .*empty\.csv has no bytes/],
     [['text.csv'], /no columns separated by/],
     [['one.csv', 'other.csv'], /one\.csv and other\.csv have other columns/],
-    [['nem13.csv'], /NEM13, billed periods: send it as a file of the feed Billing/],
     [['page.xml'], /not a Green Button feed/],
     [['short.csv'], /no row with a date and a number/],
     [['one.csv', '--answer', 'stamps=end'], /--answer stamps: not a setting/],

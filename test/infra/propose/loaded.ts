@@ -37,7 +37,7 @@ export async function readsBy(
   { file, encoding, timeZone }: Pick<Layout, 'file' | 'timeZone' | 'encoding'>,
   proposal: Proposal,
 ): Promise<readonly string[]> {
-  const feed = proposal.commodity ?? 'Electric'
+  const feed = proposal.feed ?? 'Electric'
   const section = toSection(proposal)
   const profile = withSection(sampleProfile, section)
   const { format, ...usage } = section['usage'] as { format: Record<string, object> }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { readQuestions } from '../../../../benchmarks/queries/questions.js'
+import { queryCycles } from '../../../../infra/metrics/ledger.js'
 import { compare } from '../../../../pipeline/bills/compare/compare.js'
 import { createStore } from '../../../../pipeline/store/clickhouse.js'
 import { billRig, steady } from '../../../pipeline/bills/rig.js'
@@ -242,4 +243,25 @@ t.test('freshness by cycle: what is late, and what has nothing at all', async (t
     { ...of, billing_cycle_id: '8', late: true },
     { ...of, billing_cycle_id: '9', late: true, newest_interval_end: null, age_hours: null },
   ])
+})
+
+t.test('reads whose key was ended are not fresh', async (t) => {
+  const [read] = await readsOf('late')
+  const version = BigInt(String(read?.['version']))
+  const ended = {
+    ...read,
+    starts_at: hoursAgo(30),
+    local_day: hoursAgo(30).slice(0, 10),
+    seconds: 86_400,
+  }
+  await rig.store.insert('usage_read', [
+    ended,
+    { ...ended, version: String(version + 1n), is_rekeyed: true },
+  ])
+  const [cycle] = await reader.rows<Row>({
+    sql: "SELECT late FROM freshness WHERE billing_cycle_id = '8'",
+  })
+  t.equal(cycle?.['late'], true)
+  const newest = (await queryCycles(reader)).find((one) => one.cycle === '8')?.newest
+  t.equal(Number(newest), Date.parse(hoursAgo(50)) / 1_000)
 })
