@@ -243,11 +243,9 @@ async function storedOf(
 ): Promise<StoredRows | undefined> {
   const [quantity, view] =
     feed === 'Billing' ? ['total_consumption', 'billing_period'] : ['quantity', 'usage']
-  const [stored] = await store.rows<StoredRows>({
-    sql: sql`SELECT count() AS rows, toString(sum(${id(quantity)})) AS quantity, uniqExact(meter_id) AS meters
-      FROM ${id(view)} WHERE file_id = ${fileId}`,
-  })
-  return stored
+  const counted = sql`SELECT count() AS rows, toString(sum(${id(quantity)})) AS quantity,
+      uniqExact(meter_id) AS meters FROM ${id(view)} WHERE file_id = ${fileId}`
+  return (await store.rows<StoredRows>({ sql: counted }))[0]
 }
 
 interface Compared {

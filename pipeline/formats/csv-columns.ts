@@ -44,6 +44,8 @@ export function mapColumns(
   const join = (setting: string, from: CsvIdentifier): MappedColumns['meter'] => {
     if (typeof from === 'object' && 'constant' in from) return () => from.constant
     const places = [from].flat().map((column) => find(setting, column))
+    const [only] = places
+    if (only !== undefined && places.length === 1) return (fields) => (fields[only] ?? '').trim()
     return (fields) => places.map((at) => fields[at]?.trim() ?? '').join('-')
   }
   const optional = (setting: string, column: CsvColumn | undefined) =>

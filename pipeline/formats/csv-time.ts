@@ -1,3 +1,4 @@
+import { csvField } from '../../schemas/field.js'
 import { datesMax, orderedDate } from '../../schemas/time/date-order.js'
 import { rememberTimes } from '../../schemas/time/remember.js'
 import {
@@ -78,7 +79,7 @@ export interface SentDay {
 
 /** Reads the times of one file. */
 export interface CsvTimes {
-  /** The timestamp of a plain row; a text that says no time stays as it is. */
+  /** The field of a plain row with the timestamp; a text that says no time stays as it is. */
   timestamp(time: string, timeOfDay?: string): string
   /** Undefined for what is not a day. */
   day(time: string): SentDay | undefined
@@ -106,7 +107,7 @@ export function createTimes(options: TimesOptions): CsvTimes {
     (text) => {
       const [time = '', timeOfDay] = text.split('\n')
       const own = see(time, timeOfDay)
-      return isOffset(clock) ? atOffset(own, clock, dateOrder) : own
+      return csvField(isOffset(clock) ? atOffset(own, clock, dateOrder) : own)
     },
     { timesMax },
   )

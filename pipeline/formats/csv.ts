@@ -1,5 +1,4 @@
 import { Fault } from '../../schemas/fault.js'
-import { csvField } from '../../schemas/field.js'
 import type { FileTimes } from '../../schemas/manifest.js'
 import type { CsvSettings } from '../../schemas/settings/formats/csv.js'
 import { daySeconds } from '../../schemas/time/zone.js'
@@ -11,6 +10,7 @@ import { readLines, type SentLine } from './lines.js'
 import {
   createInstants,
   emptyRecord,
+  type Identifiers,
   negated,
   plainIdentifiers,
   plainQuantity,
@@ -30,6 +30,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
   const reader = createTimes({ clock, dateOrder, zone: context.zone })
   const scale = scaleOf(settings, context)
   const instants = createInstants()
+  const identify = createIdentify()
   let mapped: MappedColumns | undefined
   let width = 0
   let missing = 0
@@ -49,30 +50,36 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       width = fields.length
       if (header) return emptyRecord(at)
     }
-    const found = fields.findLastIndex((field, place) => place < width || field.trim() !== '') + 1
+    const found =
+      fields.length === width
+        ? width
+        : fields.findLastIndex((field, place) => place < width || field.trim() !== '') + 1
     if (found !== width) {
       const code = found < width ? 'TOO_FEW_COLUMNS' : 'TOO_MANY_COLUMNS'
       return refuse(at, code, `expected ${width} columns, found ${found}`)
     }
-    const { value, values } = mapped
     const isGeneration =
       mapped.generation !== undefined &&
-      columns.generation?.is.includes((fields[mapped.generation] as string).trim())
-    const quantities = fields.slice(value, value + values).map((field) => {
-      const quantity = scale(toDecimal(field.trim(), settings.decimal))
-      return isGeneration ? negated(plainQuantity(quantity)) : plainQuantity(quantity)
-    })
-    const row = { at, fields, quantities, mapped }
+      columns.generation?.is.includes((fields[mapped.generation] as string).trim()) === true
+    const row = { at, fields, isGeneration, mapped }
     return columns.values === undefined ? toRead(row) : toReadsOfDay(row)
   }
-  const toRead = ({ at, fields, quantities, mapped }: MappedRow): SentRecord => {
+  const quantityOf = (field: string, isGeneration: boolean): string => {
+    const quantity = plainQuantity(scale(toDecimal(field.trim(), settings.decimal)))
+    return isGeneration ? negated(quantity) : quantity
+  }
+  const toRead = ({ at, fields, isGeneration, mapped }: MappedRow): SentRecord => {
     const timeOfDay = mapped.timeOfDay === undefined ? '' : fields[mapped.timeOfDay]
-    const timestamp = csvField(reader.timestamp(fields[mapped.time] as string, timeOfDay))
-    const rows = `${identify(mapped, fields)}${timestamp},${quantities[0]},0\n`
+    const timestamp = reader.timestamp(fields[mapped.time] as string, timeOfDay)
+    const quantity = quantityOf(fields[mapped.value] as string, isGeneration)
+    const rows = `${identify(mapped, fields)}${timestamp},${quantity},0\n`
     return { line: at.line, raw: at.text, rows, count: 1 }
   }
-  const toReadsOfDay = ({ at, fields, quantities, mapped }: MappedRow): SentRecord => {
+  const toReadsOfDay = ({ at, fields, isGeneration, mapped }: MappedRow): SentRecord => {
     const identifiers = identify(mapped, fields)
+    const quantities = fields
+      .slice(mapped.value, mapped.value + mapped.values)
+      .map((field) => quantityOf(field, isGeneration))
     const refuseDay = (code: RejectCode, detail: string) =>
       refusedRecord(at, { code, column: '', detail, identifiers, total: sumTexts(quantities) })
     const day = reader.day(fields[mapped.time] as string)
@@ -139,7 +146,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
 interface MappedRow {
   readonly at: SentLine
   readonly fields: readonly string[]
-  readonly quantities: readonly string[]
+  readonly isGeneration: boolean
   readonly mapped: MappedColumns
 }
 
@@ -154,8 +161,22 @@ function refuse(at: SentLine, code: RejectCode, detail: string): SentRecord {
   return refusedRecord(at, { code, column: '', detail })
 }
 
-function identify({ account, site, meter }: MappedColumns, fields: readonly string[]): string {
-  return plainIdentifiers({ account: account(fields), site: site(fields), meter: meter(fields) })
+type Identify = (mapped: MappedColumns, fields: readonly string[]) => string
+
+/** Most rows have the identifiers of the row before. */
+function createIdentify(): Identify {
+  let last: Identifiers = { account: '', site: '', meter: '' }
+  let text = plainIdentifiers(last)
+  return ({ account, site, meter }, fields) => {
+    const own = { account: account(fields), site: site(fields), meter: meter(fields) }
+    const isSame =
+      own.meter === last.meter && own.account === last.account && own.site === last.site
+    if (!isSame) {
+      last = own
+      text = plainIdentifiers(own)
+    }
+    return text
+  }
 }
 
 /** A number with a decimal comma has no point: it would be a thousand times too small. */

@@ -1,5 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
 import type { GreenButtonSettings } from '../../schemas/settings/formats/green-button.js'
+import { rememberTimes } from '../../schemas/time/remember.js'
 import { daySeconds, toDay } from '../../schemas/time/zone.js'
 import {
   createSeries,
@@ -10,7 +11,7 @@ import {
   type SentSeries,
 } from './espi-series.js'
 import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
-import { createDecoder, type SentLine } from './lines.js'
+import { createDecoder, inPieces, type SentLine } from './lines.js'
 import { emptyRecord, negated, plainQuantity, refusedRecord, toInstantText } from './plain-row.js'
 import { createTagReader, type XmlTag } from './xml-tags.js'
 
@@ -36,6 +37,8 @@ export const longestSeconds = 3_600
 const partsMax = 100
 const readingParts: readonly string[] = ['start', 'duration', 'value', 'quality', 'cost']
 const valueCharactersMax = 40
+/** Different starts that are remembered as text. */
+const timesMax = 10_000
 const summaries = ['UsageSummary', 'ElectricPowerUsageSummary'] as const
 
 /**
@@ -148,7 +151,7 @@ export function createEspiFile(
       }
       return records.splice(0)
     }
-    for await (const bytes of input) yield take(bytes)
+    for await (const bytes of inPieces(input)) yield take(bytes)
     yield take()
     if (!hasText) throw new Fault('EMPTY_FILE', 'the file has no element; export it again')
     if (!reader.hasRoot()) {
@@ -196,6 +199,7 @@ function meterReadingOf({ self, up }: EspiEntry): string {
 function createToRead(context: FormatContext, count: (what: string) => void): ToRecord {
   const { zone } = context
   const owners = new Map<string, SentSeries>()
+  const instantOf = rememberTimes((start) => toInstantText(Number(start)), { timesMax })
   return ({ at, start, duration, value, quality }, series) => {
     const isNumber = /^-?\d{1,18}$/.test(value)
     const refuse = (detail: string) => {
@@ -225,7 +229,7 @@ function createToRead(context: FormatContext, count: (what: string) => void): To
     if (quality.some(isEstimated)) count('estimated by the sender: loaded')
     if (series.isGeneration) count('of reverse flow (generation): loaded as negative')
     const found = plainQuantity(isNumber ? series.scale(value) : '?')
-    const row = `${series.identifiers}${toInstantText(from)},${series.isGeneration ? negated(found) : found},${length}\n`
+    const row = `${series.identifiers}${instantOf(start)},${series.isGeneration ? negated(found) : found},${length}\n`
     return { line: at.line, raw: at.text, rows: row, count: 1 }
   }
 }

@@ -35,7 +35,7 @@ t.test(
     t.notMatch(readFileSync(profile, 'utf8'), /name: csv/)
     const ended = await tieline('onboard', sample, ...at, '--answer', 'clock=wall')
     t.equal(ended.code, 0, ended.stderr + ended.stdout)
-    t.match(ended.stdout, /reads +96 +96 +✓[\s\S]*sum +14\.16 +14\.16 +✓[\s\S]*meters +1 +1 +✓/)
+    t.match(ended.stdout, /rows +96 +96 +✓[\s\S]*sum +14\.16 +14\.16 +✓[\s\S]*meters +1 +1 +✓/)
     t.match(ended.stdout, /Names such as export\.csv need a pattern/)
     const settings = { name: 'csv', delimiter: ';', clock: 'wall', stamp: 'start' }
     t.match(readProfile(profile).usage.format.Electric, settings)

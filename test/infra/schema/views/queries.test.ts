@@ -261,7 +261,7 @@ t.test('reads whose key was ended are not fresh', async (t) => {
   const [cycle] = await reader.rows<Row>({
     sql: "SELECT late FROM freshness WHERE billing_cycle_id = '8'",
   })
-  t.equal(cycle?.['late'], true)
+  t.ok(cycle?.['late'])
   const newest = (await queryCycles(reader)).find((one) => one.cycle === '8')?.newest
   t.equal(Number(newest), Date.parse(hoursAgo(50)) / 1_000)
 })
