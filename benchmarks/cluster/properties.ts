@@ -217,7 +217,7 @@ async function missingBills(store: Store): Promise<readonly Violation[]> {
       WHERE b.n < greatest(1, arraySum(mapValues(r.bills)))`,
   )
   const found = await store.rows<{ replica: string; run: string }>({
-    sql: sql`${join(each, sql` UNION ALL `)}`,
+    sql: sql`SELECT * FROM (${join(each, sql` UNION ALL `)}) ORDER BY replica, run`,
   })
   return found.map(({ replica, run }) => {
     return { property: 'bills partly visible', what: `${replica}: run ${run}` }

@@ -33,35 +33,23 @@ const mergeMsMax = 500
 const lagMsMax = 30
 const slowMs = 150
 
-const serverError = (code: string, type: string) =>
-  new ClickHouseError({ code, type, message: 'drawn' })
-const brokenConnection = (code: string) => Object.assign(new Error('drawn'), { code })
+/** How a server refuses a statement when Keeper or the other replica is away. */
+const refusals = {
+  '203': 'NO_FREE_CONNECTION',
+  '225': 'NO_ZOOKEEPER',
+  '242': 'TABLE_IS_READ_ONLY',
+  '279': 'ALL_CONNECTION_TRIES_FAILED',
+  '285': 'TOO_FEW_LIVE_REPLICAS',
+  '999': 'KEEPER_EXCEPTION',
+} as const
+/** How it says that it does not know whether it carried the statement out. */
+const lostAnswers = {
+  '209': 'SOCKET_TIMEOUT',
+  '319': 'UNKNOWN_STATUS_OF_INSERT',
+  '341': 'UNFINISHED',
+  '999': 'KEEPER_EXCEPTION',
+} as const
 
-/** How a server refuses each write to a replicated table while Keeper is away. */
-const keeperRefusals = [
-  serverError('225', 'NO_ZOOKEEPER'),
-  serverError('242', 'TABLE_IS_READ_ONLY'),
-  serverError('999', 'KEEPER_EXCEPTION'),
-]
-/** How it refuses a single statement when Keeper or the other replica is away. */
-const refusals = [
-  ...keeperRefusals,
-  serverError('203', 'NO_FREE_CONNECTION'),
-  serverError('279', 'ALL_CONNECTION_TRIES_FAILED'),
-  serverError('285', 'TOO_FEW_LIVE_REPLICAS'),
-]
-/** How a client learns that nobody knows whether the statement was carried out. */
-const lostAnswers = [
-  serverError('209', 'SOCKET_TIMEOUT'),
-  serverError('319', 'UNKNOWN_STATUS_OF_INSERT'),
-  serverError('341', 'UNFINISHED'),
-  serverError('999', 'KEEPER_EXCEPTION'),
-  brokenConnection('ECONNRESET'),
-  brokenConnection('ETIMEDOUT'),
-]
-const replicatedWrite = /^\W*(INSERT INTO|ALTER TABLE|DELETE FROM)\s+`?(?!staging_)/
-/** Keeper is away for this many statements, or up to twice as many. */
-const keeperStatements = 15
 /** The client of the schedule. */
 export type Moved = Pick<MovableClient, 'current' | 'failOver'>
 
@@ -81,7 +69,7 @@ export interface Weather {
 const kinds = [
   ['stop', 'stop', 'lift', 'merge', 'merge'],
   ['fail over', 'fail over', 'stop', 'lift', 'merge'],
-  ['refuse', 'keeper', 'stop', 'lift', 'merge'],
+  ['refuse', 'refuse', 'stop', 'lift', 'merge'],
   ['leave', 'leave', 'refuse', 'lift', 'merge'],
   ['fail over', 'refuse', 'stop', 'stop', 'lift', 'merge'],
 ] as const
@@ -98,7 +86,6 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
     kinds[draw(seed, 0, 0) % kinds.length] ?? []
   let count = 0
   let stoppedAt = 0
-  let keeperBackAt = 0
   const stopped: Stopped[] = []
   const pick = (stream: number, among: number) => draw(seed, stream, count) % among
   let last: Promise<void> = Promise.resolve()
@@ -142,13 +129,18 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
     })
     while (await Promise.race([merging.then(() => false), sleep(mergeMsMax, true)])) await lift()
   }
-  const fault = (text: string, errors: readonly Error[]): Fault =>
-    toStoreFault(text, { error: errors[pick(7, errors.length)] as Error, wording: 'verbatim' })
+  const fault = (text: string, errors: Readonly<Record<string, string>>): Fault => {
+    const [code, type] = Object.entries(errors)[pick(7, Object.keys(errors).length)] as [
+      string,
+      string,
+    ]
+    const error = new ClickHouseError({ code, type, message: 'drawn' })
+    return toStoreFault(text, { error, wording: 'verbatim' })
+  }
   return {
     before: async (text, client) => {
       count++
       if (stopped.length > 0 && count - stoppedAt > laggingStatementsMax) await lift()
-      if (count < keeperBackAt && replicatedWrite.test(text)) throw fault(text, keeperRefusals)
       if (pick(1, 100) >= (named.test(text) ? 50 : 4)) return
       const what = kind[pick(2, kind.length)]
       if (what === 'fail over') client.failOver()
@@ -156,8 +148,6 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
       else if (what === 'stop') await stop()
       else if (what === 'lift') await lift()
       else if (what === 'merge') await merge()
-      else if (what === 'keeper')
-        keeperBackAt = count + keeperStatements + pick(8, keeperStatements)
       else throw fault(text, refusals)
     },
     after: (text) => {
