@@ -11,8 +11,8 @@ import { type Office, officeSections, startOffice } from '../demo/office.js'
 import { sampleFaults } from '../demo/sample/bills.js'
 import {
   type SampleFile,
-  sampleCorrection,
-  sampleFileNames,
+  type Sending,
+  sampleSendings,
   writeSampleCustomers,
   writeSampleFiles,
 } from '../demo/sample/write.js'
@@ -110,13 +110,11 @@ async function showGateway(context: Context, stack: Stack, office: Office): Prom
 
 async function show(context: Context, stack: InUse): Promise<void> {
   await registerCustomers(context, stack)
-  const names = sampleFileNames()
   const receipts: Receipt[] = []
-  // A correction is not seen as one if it is loaded before what it corrects.
-  for (const sent of [names.filter((name) => name !== sampleCorrection), [sampleCorrection]]) {
-    await sendFiles(context, stack, sent)
-    const untilArrived = createLooks(stack, sent)
-    const arriving = sent.map((name) => ({
+  for (const sending of sampleSendings()) {
+    await sendFiles(context, stack, sending)
+    const untilArrived = createLooks(stack, sending.files)
+    const arriving = sending.files.map((name) => ({
       name,
       bytes: statSync(join(stack.home.inbox, name), { throwIfNoEntry: false })?.size ?? 0,
       arrive: () => untilArrived(name),
@@ -170,7 +168,11 @@ async function showVariance(context: Context, stack: InUse): Promise<void> {
 }
 
 /** Writes the files that are not in the inbox and that no earlier start has received. */
-async function sendFiles(context: Context, stack: InUse, names: readonly string[]): Promise<void> {
+async function sendFiles(
+  context: Context,
+  stack: InUse,
+  { name, files: names }: Sending,
+): Promise<void> {
   const { inbox } = stack.home
   const arrivals = await arrivalsOf(stack, names)
   const missing = names.filter(
@@ -181,7 +183,7 @@ async function sendFiles(context: Context, stack: InUse, names: readonly string[
     return
   }
   const written = {
-    name: names.includes(sampleCorrection) ? 'correction' : 'demo files',
+    name,
     detail: (files: readonly SampleFile[]) => {
       const rows = files.reduce((sum, file) => sum + file.rows, 0)
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0)

@@ -18,17 +18,28 @@ const ratesSent = addDays(firstDay, -10)
 const billsSent = '2026-10-21'
 const invoicesCount = 20
 
-/** The file that corrects reads of the others; it was sent when these had been loaded. */
-export const sampleCorrection = fileName('2026-11-03', 'Electric')
+/** The file that corrects reads of the others. */
+const correction = fileName('2026-11-03', 'Electric')
+
+/** Files that are sent together, by name. */
+export interface Sending {
+  readonly name: string
+  readonly files: readonly string[]
+}
+
+/** What is sent, each when the one before is loaded: a correction that is loaded first is not seen as one. */
+export function sampleSendings(): readonly Sending[] {
+  const { deliveries } = sampleUsage()
+  const records = recordLines([]).map(([name]) => name)
+  return [
+    { name: 'demo files', files: [...records, ...deliveries.map(({ name }) => name)] },
+    { name: 'correction', files: [correction] },
+  ]
+}
 
 /** Names of the files of the sample that Tieline loads, in the order in which they were sent. */
 export function sampleFileNames(): readonly string[] {
-  const { deliveries } = sampleUsage()
-  return [
-    ...recordLines([]).map(([name]) => name),
-    ...deliveries.map(({ name }) => name),
-    sampleCorrection,
-  ]
+  return sampleSendings().flatMap(({ files }) => files)
 }
 
 /**
@@ -57,7 +68,7 @@ export async function writeSampleFiles(
     })
     files.push({ name, rows: tally.rows, bytes: tally.bytes })
   }
-  await placeRows(sampleCorrection, correctionLines(deliveries))
+  await placeRows(correction, correctionLines(deliveries))
   if (files.some(({ name }) => name === fileName(ratesSent, 'RateCodes'))) {
     await writeFile(join(folder, fileName(ratesSent, 'Rates').replace(/csv$/, 'done')), '')
   }

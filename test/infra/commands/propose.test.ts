@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { packageRoot } from '../../../infra/package-root.js'
+import { goldenFolder } from '../../pipeline/formats/samples.js'
 import { tieline } from '../command-line.js'
 
 const rows = Array.from({ length: 96 }, (_, at) => {
@@ -62,8 +62,7 @@ t.test('a profile gives its zone, and the section fits into it', async (t) => {
   })
 })
 
-const golden = (name: string) =>
-  readFileSync(join(packageRoot(import.meta.url), 'test', 'golden', 'formats', name), 'utf8')
+const golden = (name: string) => readFileSync(join(goldenFolder, name), 'utf8')
 
 t.test('billed periods are proposed as files of the feed Billing', async (t) => {
   const periods = golden('nem13.csv').split('\n').slice(0, 6)

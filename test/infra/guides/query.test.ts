@@ -6,8 +6,8 @@ import { registerFile } from '../../../infra/commands/register.js'
 import { sampleFaults } from '../../../infra/demo/sample/bills.js'
 import { sampleUsage } from '../../../infra/demo/sample/usage.js'
 import {
-  sampleCorrection,
   sampleFileNames,
+  sampleSendings,
   writeSampleCustomers,
   writeSampleFiles,
 } from '../../../infra/demo/sample/write.js'
@@ -90,10 +90,9 @@ await registerFile(
   },
 )
 await register(at('2026-11-01'), [newcomer])
-const sentFirst = sampleFileNames().filter((name) => name !== sampleCorrection)
-for (const names of [sentFirst, [sampleCorrection]]) {
-  await writeSampleFiles(story.home.inbox, names)
-  for (const name of names) await story.receiptOf(name)
+for (const { files } of sampleSendings()) {
+  await writeSampleFiles(story.home.inbox, files)
+  for (const name of files) await story.receiptOf(name)
 }
 const copies = createFolder(t)
 const billing = sampleFileNames().find((name) => name.endsWith('_Billing.csv')) ?? ''
