@@ -59,12 +59,16 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit')
 }
 
+/** A port on which nothing listens, below those that the system gives to outgoing connections. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 22_000)
+    const server = createServer().listen(port, '127.0.0.1')
+    const listens = await once(server, 'listening').catch(() => undefined)
+    if (listens === undefined) continue
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
 }
 
 /** A browser without pictures: follows redirects, keeps cookies. */
