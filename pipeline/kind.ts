@@ -17,7 +17,7 @@ export interface LoadTask extends RowFormat {
 }
 
 /** What is known of a file when its header has been read. */
-export interface Opened extends Pick<RowFormat, 'stated' | 'times'> {
+export interface Opened extends Pick<RowFormat, 'stated' | 'qualities' | 'times'> {
   readonly arrival: number
   readonly arrivedAt: Date
   readonly feed: FeedName

@@ -23,6 +23,8 @@ export interface RowFormat {
   readonly extraColumns?: number | undefined
   /** Whether the first column behind those of the feed states the length of each read, seconds. */
   readonly stated?: boolean | undefined
+  /** Whether the column behind that states the quality of each read. */
+  readonly qualities?: boolean | undefined
   readonly times?: FileTimes | undefined
 }
 

@@ -77,6 +77,25 @@ export interface RejectedRow {
 
 export type UsageVerdict = AcceptedRow | RejectedRow
 
+/** What the sender says of a quantity: `asSent` where it says nothing. */
+export type ReadQuality = 'asSent' | 'estimated' | 'substituted'
+
+/** The column of a converted row that estimates have. */
+export const estimateLetter = 'E'
+
+/** The qualities of converted rows, by the text of their column; all others are as sent. */
+export const qualityLetters = {
+  [estimateLetter]: 'estimated',
+  S: 'substituted',
+} as const satisfies Readonly<Record<string, ReadQuality>>
+
+export type QualityLetter = keyof typeof qualityLetters | ''
+
+/** The quality of a converted row. */
+export function qualityOf(letter = ''): ReadQuality {
+  return letter in qualityLetters ? qualityLetters[letter as keyof typeof qualityLetters] : 'asSent'
+}
+
 const columns = feeds.Electric.columns
 const microsInOne = 1_000_000n
 

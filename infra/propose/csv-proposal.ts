@@ -189,6 +189,6 @@ function noteFlags(columns: readonly Column[], findings: Findings): void {
   )
   if (flag === undefined) return
   findings.note(
-    `${nameOf(flag)} looks like a quality (${flag.texts.slice(0, 5).join(', ')}): it is not stored`,
+    `${nameOf(flag)} looks like a quality (${flag.texts.slice(0, 5).join(', ')}): if it marks estimates, list its texts under columns.quality; without that every read counts as sent`,
   )
 }

@@ -67,7 +67,7 @@ export function joined({ rules, tables }: Pricing, { members, plans, vector }: P
   const source = sql`SELECT * FROM (${members}) AS m
       ANY LEFT JOIN (
         SELECT meter_id AS u_meter, external_site_id AS u_site, account_number AS u_account,
-          client_id AS u_client, first_day AS u_day, pass, seconds, present, negative, vector, daily, method
+          client_id AS u_client, first_day AS u_day, pass, seconds, present, estimated, negative, vector, daily, method
         FROM ${id(vectors)}
         WHERE ${odd} OR meter_id NOT IN (SELECT meter_id FROM ${id(vectors)} WHERE ${odd})
       ) AS u ON u_meter = meter_id AND u_site = external_site_id
@@ -228,11 +228,11 @@ export function priceBills(pricing: Pricing): Statement {
   })
   return {
     sql: sql`INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
-        status, reason, method, days_projected, seconds, intervals_expected, intervals_present, nem, quantity, unit, read_unit, used_by_day, quantities, line_amounts, total)
+        status, reason, method, days_projected, seconds, intervals_expected, intervals_present, intervals_estimated, nem, quantity, unit, read_unit, used_by_day, quantities, line_amounts, total)
       SELECT ${run}, plan, account_number, external_site_id, meter_id, client_ids,
         toDate(first_day), toDate(last_day), outcome,
         ${whyOf(rules)} AS reason,
-        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, negative > 0, used, own_unit, meter_unit, used_by_day,
+        method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, estimated, negative > 0, used, own_unit, meter_unit, used_by_day,
         energy, if(is_priced, arrayConcat(charged, missing), []), dollars
       FROM (${usedByDay(pricing, amounts(pricing, source))})
       ORDER BY account_number, meter_id, first_day`,

@@ -50,7 +50,7 @@ function knownOf({ scan, projection }: Projecting): Sql {
       SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
         m.client_id AS client_id, m.first_day AS first_day, m.last_day AS last_day,
         if(v.seconds = 0, toUInt8(m.is_odd), v.pass) AS pass, v.seconds AS seconds,
-        v.vector AS vector, v.daily AS daily, v.present AS present, v.negative AS negative,
+        v.vector AS vector, v.daily AS daily, v.present AS present, v.estimated AS estimated, v.negative AS negative,
         last_day >= ${literal(projection.ahead.from)} AS is_open,
         arrayMap(own -> arraySum(arrayMap(c -> toInt128(vector[c]), own)), past) AS sums,
         arrayMap(own -> arraySum(arrayMap(c -> v.covered[c], own)), past) AS known_seconds,
@@ -77,7 +77,7 @@ function writeProjected(projecting: Projecting): Statement {
   const { ahead } = projection
   return {
     sql: sql`INSERT INTO ${id(projected)} (meter_id, external_site_id, account_number, client_id, first_day, pass, seconds,
-        vector, daily, present, negative, covered, seen, method)
+        vector, daily, present, estimated, negative, covered, seen, method)
       WITH ${literal(hourTypes)} AS hour_types, ${literal(quarters)} AS quarters, ${literal(noons)} AS noons,
         ${literal(starts)} AS day_starts,
         greatest(k.first_day, ${literal(ahead.from)}) AS from_day,
@@ -94,7 +94,7 @@ function writeProjected(projecting: Projecting): Statement {
             way = 'lastYear', l.vector[c],
             toInt64(0)),
           range(1, length(hour_types) + 1), hour_types, quarters, noons),
-        k.daily, k.present, k.negative, [], 0, way
+        k.daily, k.present, k.estimated, k.negative, [], 0, way
       FROM (${knownOf(projecting)}) AS k
       LEFT JOIN ${id(lastYear)} AS l ON l.meter_id = k.meter_id AND l.external_site_id = k.external_site_id
         AND l.account_number = k.account_number AND l.client_id = k.client_id AND l.first_day = k.first_day

@@ -17,7 +17,7 @@ export function createVectors(table: string): Statement {
     sql: sql`CREATE TABLE ${id(table)}
       (
         meter_id String, external_site_id String, account_number String, client_id String, first_day Int32,
-        pass UInt8, seconds UInt32, vector Array(Int64), daily Array(Int64), present UInt32, negative UInt32,
+        pass UInt8, seconds UInt32, vector Array(Int64), daily Array(Int64), present UInt32, estimated UInt32, negative UInt32,
         covered Array(UInt64), seen UInt32, method LowCardinality(String)
       )
       ENGINE = MergeTree ORDER BY meter_id`,
@@ -66,7 +66,7 @@ function readsOf({ slots, classes, dayBuckets, asOf }: Scan, which: Sql, back?: 
   return sql`
     WITH ${literal(codes)} AS classes, CAST(${literal(dayCodes)}, 'Array(UInt16)') AS day_classes
     SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, toUInt64(seconds) AS length, series,
-      reinterpret(quantity, 'Int64') AS micros,
+      reinterpret(quantity, 'Int64') AS micros, quality = 'estimated' AS is_estimate,
       toInt32(${slot} + (seconds >= 86400) * 48) AS slot,
       classes[slot + ${literal(slotsAhead + 1)}] AS class,
       day_classes[slot + ${literal(slotsAhead + 1)}] AS day_class
@@ -114,10 +114,10 @@ function knownReads(asOf: string, where: Sql): Sql {
   const replaced = sql`FROM restatement FINAL WHERE bitShiftRight(old_version, 32) IN (${known})
         AND bitShiftRight(new_version, 32) IN (${later}) AND ${isKnown(sql`old_change`)} AND ${where}`
   const series = seriesOf(sql`meter_id`, sql`old_account_number`, sql`old_external_site_id`)
-  return sql`SELECT meter_id, external_site_id, account_number, starts_at, local_day, local_hour, seconds, series, quantity
+  return sql`SELECT meter_id, external_site_id, account_number, starts_at, local_day, local_hour, seconds, series, quantity, quality
       FROM usage_current WHERE toUInt64(arrival) IN (${known}) AND ${isKnown(sql`change`)} AND version NOT IN (SELECT old_version ${replaced}) AND ${where}
       UNION ALL
-      SELECT meter_id, old_external_site_id, old_account_number, starts_at, local_day, local_hour, seconds, ${series}, old_quantity
+      SELECT meter_id, old_external_site_id, old_account_number, starts_at, local_day, local_hour, seconds, ${series}, old_quantity, old_quality
       ${replaced}`
 }
 
@@ -138,14 +138,14 @@ function sumsOf({ classes, dayBuckets, past }: Scan): Sql {
   return sql`${resample}(micros, class) AS vector, ${daily} AS daily, ${covered} AS covered, ${seen} AS seen`
 }
 
-/** The same of reads of one length, with how many of them the period has and how many are below 0. */
+/** The same of reads of one length, with how many of them the period has, are estimates and are below 0. */
 function countedSumsOf(scan: Scan): Sql {
   const isPresent = sql`slot >= ${literal(scan.period.from)} AND slot < ${literal(scan.period.to)}`
   return sql`${sumsOf(scan)}, toUInt32(countIf(${isPresent})) AS present,
-          toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative`
+          toUInt32(countIf(is_estimate AND ${isPresent})) AS estimated, toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative`
 }
 
-const columns = sql`meter_id, external_site_id, account_number, client_id, first_day, pass, seconds, vector, daily, present, negative, covered, seen`
+const columns = sql`meter_id, external_site_id, account_number, client_id, first_day, pass, seconds, vector, daily, present, estimated, negative, covered, seen`
 
 const owner = sql`m.meter_id, m.external_site_id, m.account_number, m.client_id, m.first_day`
 
@@ -183,7 +183,7 @@ export function scanWhole(scan: Scan, meters: number): Statement {
   const which = scan.asOf === undefined ? bySeries : ofMeters(alone)
   return {
     sql: sql`INSERT INTO ${id(vectors)} (${columns})
-      SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, vector, daily, present, negative, covered, seen
+      SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, vector, daily, present, estimated, negative, covered, seen
       FROM (
         SELECT *, ${upperHalf(sql`series`)} AS meter, count() OVER (PARTITION BY meter) AS found
         FROM (
@@ -213,7 +213,7 @@ export function scanLeft(scan: Scan): Statement {
   const start = sql`toDateTime(${literal(scan.slots.startsAt + scan.period.from * slotSeconds)}, 'UTC')`
   return {
     sql: sql`INSERT INTO ${id(vectors)} (${columns})
-      SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, sumForEach(vector), sumForEach(daily), sum(present), sum(negative),
+      SELECT ${owner}, ${literal(scanPasses.whole)}, seconds, sumForEach(vector), sumForEach(daily), sum(present), sum(estimated), sum(negative),
         sumForEach(covered), groupBitOr(seen)
       FROM (
         SELECT meter_id, external_site_id, account_number, seconds,
@@ -277,12 +277,12 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
     sql: sql`INSERT INTO ${id(into)} (${columns})
       WITH ${literal(starts)} AS day_starts
       SELECT meter_id, external_site_id, account_number, client_id, first_day, ${literal(scanPasses.odd)}, longest,
-        vector, daily, present, negative, covered, seen
+        vector, daily, present, estimated, negative, covered, seen
       FROM (
         SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id,
           m.account_number AS account_number, m.client_id AS client_id, m.first_day AS first_day, max(seconds) AS longest,
           intDiv(sumIf(seconds, ${isPresent}), longest) AS present,
-          toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative, ${sumsOf(scan)}
+          toUInt32(countIf(is_estimate AND ${isPresent})) AS estimated, toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative, ${sumsOf(scan)}
         FROM (
           SELECT *, min(seconds) OVER (PARTITION BY meter_id, local_day) AS finest
           FROM (${readsOf(scan, ofMeters(meters), back)})

@@ -5,14 +5,14 @@ import type { Statement, Store } from '../store/clickhouse.js'
 import { deleteFrom } from '../store/replicas.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
 import { onceSettings } from '../store/staging.js'
-import { arrivalOf } from '../store/versions.js'
+import { arrivalOf, precedenceOf } from '../store/versions.js'
 import { markAnnounced } from '../usage/days/stale.js'
 import { noteRows, usageTable } from '../verify/entries.js'
 import { namedIn, recordAccounts } from './account-meters.js'
 import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
 
 const columns = sql`meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
-  account_number, external_site_id, version`
+  account_number, external_site_id, version, quality, yields`
 
 const isErased = erasedRows(sql`erasure`, { columns: ['meter_id', 'external_site_id'] })
 
@@ -136,14 +136,14 @@ export async function endClaim(store: Store, claim: string): Promise<void> {
 const currentNear = (isClaimed: Sql) => sql`(SELECT * FROM usage_current
     WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM held_read WHERE ${isClaimed}))`
 
-/** Counts the stored reads that claimed ones of a later file are about to replace. */
+/** Counts the stored reads that claimed ones are about to replace. */
 function noteOutdone(cause: string, isClaimed: Sql): Statement {
   const key = sql`local_day, meter_id, starts_at, seconds`
   const from = sql`(SELECT c.version AS version, c.quantity AS quantity
       FROM ${currentNear(isClaimed)} AS c
-      INNER JOIN (SELECT ${key}, max(version) AS latest FROM held_read
+      INNER JOIN (SELECT ${key}, max(${precedenceOf()}) AS first FROM held_read
         WHERE ${isClaimed} GROUP BY ${key}) AS h USING (${key})
-      WHERE c.version < h.latest)`
+      WHERE c.precedence < h.first)`
   return noteRows({ kind: 'outdone', cause, target, total, from })
 }
 

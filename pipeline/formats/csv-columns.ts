@@ -12,6 +12,7 @@ export interface MappedColumns {
   readonly value: number
   readonly values: number
   readonly generation: number | undefined
+  readonly quality: number | undefined
 }
 
 /**
@@ -61,6 +62,7 @@ export function mapColumns(
     value: find(values === undefined ? 'quantity' : 'values.from', first),
     values: values?.count ?? 1,
     generation: optional('generation.column', columns.generation?.column),
+    quality: optional('quality.column', columns.quality?.column),
   }
   if (mapped.value + mapped.values <= found.length) return mapped
   throw refuse(

@@ -4,6 +4,7 @@ import type { CsvSettings } from '../../schemas/settings/formats/csv.js'
 import { daySeconds } from '../../schemas/time/zone.js'
 import type { RejectCode } from '../../schemas/usage-row.js'
 import { type MappedColumns, mapColumns, splitFields } from './csv-columns.js'
+import { createQualities } from './csv-quality.js'
 import { createTimes, isOffset } from './csv-time.js'
 import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
 import { readLines, type SentLine } from './lines.js'
@@ -14,6 +15,8 @@ import {
   negated,
   plainIdentifiers,
   plainQuantity,
+  plainRead,
+  readColumnsExtra,
   refusedRecord,
 } from './plain-row.js'
 import { multiplier, type Scale, sumTexts, unitScale } from './scale.js'
@@ -33,7 +36,11 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
   const identify = createIdentify()
   let mapped: MappedColumns | undefined
   let width = 0
-  let missing = 0
+  const left = new Map<string, number>()
+  const count = (what: string, intervals: number) => {
+    if (intervals > 0) left.set(what, (left.get(what) ?? 0) + intervals)
+  }
+  const qualities = createQualities(columns.quality, count)
   let isUnended = false
   let lastIsRefused = false
 
@@ -72,7 +79,9 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     const timeOfDay = mapped.timeOfDay === undefined ? '' : fields[mapped.timeOfDay]
     const timestamp = reader.timestamp(fields[mapped.time] as string, timeOfDay)
     const quantity = quantityOf(fields[mapped.value] as string, isGeneration)
-    const rows = `${identify(mapped, fields)}${timestamp},${quantity},0\n`
+    const quality = qualities.of(fields, mapped.quality, 1)
+    if (quality === 'missing') return emptyRecord(at)
+    const rows = plainRead(identify(mapped, fields), { timestamp, quantity, seconds: 0, quality })
     return { line: at.line, raw: at.text, rows, count: 1 }
   }
   const toReadsOfDay = ({ at, fields, isGeneration, mapped }: MappedRow): SentRecord => {
@@ -93,12 +102,17 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       return refuseDay('INTERVAL_COUNT', `the day has ${intervals} intervals, the row ${has}`)
     }
     const texts = instants(day.start, interval, intervals)
-    const rows = texts.map((text, index) =>
-      quantities[index] === '' ? '' : `${identifiers}${text},${quantities[index]},${interval}\n`,
-    )
-    const count = rows.filter((text) => text !== '').length
-    missing += intervals - count
-    return { line: at.line, raw: at.text, rows: rows.join(''), count }
+    const present = quantities.slice(0, intervals).filter((quantity) => quantity !== '').length
+    const quality = qualities.of(fields, mapped.quality, present)
+    count('without a value: not loaded', intervals - present)
+    if (quality === 'missing') return emptyRecord(at)
+    const rows = texts.map((timestamp, index) => {
+      const quantity = quantities[index] as string
+      return quantity === ''
+        ? ''
+        : plainRead(identifiers, { timestamp, quantity, seconds: interval, quality })
+    })
+    return { line: at.line, raw: at.text, rows: rows.join(''), count: present }
   }
   async function* records(input: AsyncIterable<Buffer>) {
     const { encoding } = settings
@@ -125,7 +139,10 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
         ...(interval && { length: interval }),
       }
   return {
-    rowFormat: { stated: isWide, extraColumns: 1, times },
+    rowFormat: {
+      ...{ stated: isWide, qualities: columns.quality !== undefined },
+      ...{ extraColumns: readColumnsExtra, times },
+    },
     records,
     ending: () => ({
       cut:
@@ -135,10 +152,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       isUnended,
       dates: reader.dates,
       timestampFormat: reader.timestampFormat(),
-      warnings: tallyWarnings(
-        new Map(missing === 0 ? [] : [['without a value: not loaded', missing]]),
-        'intervals',
-      ),
+      warnings: tallyWarnings(left, 'intervals'),
     }),
   }
 }

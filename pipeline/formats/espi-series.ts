@@ -1,6 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import type { Commodity } from '../../schemas/feed.js'
 import type { GreenButtonSettings } from '../../schemas/settings/formats/green-button.js'
+import type { QualityLetter } from '../../schemas/usage-row.js'
 import type { BilledContext } from './format.js'
 import { plainIdentifiers } from './plain-row.js'
 import { multiplier, type Scale, unitScale } from './scale.js'
@@ -71,12 +72,19 @@ const flows: Readonly<Record<string, string>> = {
 }
 /** AccumulationKind 4: what was used in the interval. */
 const deltaData = '4'
-/** QualityOfReading: estimated in one of two ways, and a forecast. */
+/** QualityOfReading: estimated in one of two ways, edited by hand, and a forecast. */
 const estimated: readonly string[] = ['8', '9']
+const edited = '7'
 export const forecast = '12'
 
 export function isEstimated(quality: string): boolean {
   return estimated.includes(quality)
+}
+
+/** The quality of a reading with these codes. */
+export function espiLetter(qualities: readonly string[]): QualityLetter {
+  if (qualities.some(isEstimated)) return 'E'
+  return qualities.includes(edited) ? 'S' : ''
 }
 
 export function createSeries(settings: GreenButtonSettings, context: EspiContext): EspiSeries {

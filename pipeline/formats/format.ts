@@ -59,7 +59,9 @@ export function tallyWarnings(
 /** Turns one file into rows of the plain layout. Reading the same bytes again gives the same rows. */
 export interface Conversion {
   /** How the rows are to be read. */
-  readonly rowFormat: Pick<RowFormat, 'stated' | 'times'> & { readonly extraColumns: number }
+  readonly rowFormat: Pick<RowFormat, 'stated' | 'qualities' | 'times'> & {
+    readonly extraColumns: number
+  }
   /** The records in the order of the file. Throws a fault where the file is not of the format. */
   records(input: AsyncIterable<Buffer>): AsyncGenerator<readonly SentRecord[]>
   /** Valid behind the last record. */

@@ -2,17 +2,26 @@ import { Fault } from '../../schemas/fault.js'
 import type { GreenButtonSettings } from '../../schemas/settings/formats/green-button.js'
 import { rememberTimes } from '../../schemas/time/remember.js'
 import { daySeconds, toDay } from '../../schemas/time/zone.js'
+import { qualityOf } from '../../schemas/usage-row.js'
 import {
   createSeries,
   type EspiContext,
   type EspiEntry,
+  espiLetter,
   forecast,
-  isEstimated,
   type SentSeries,
 } from './espi-series.js'
 import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
 import { createDecoder, inPieces, type SentLine } from './lines.js'
-import { emptyRecord, negated, plainQuantity, refusedRecord, toInstantText } from './plain-row.js'
+import {
+  emptyRecord,
+  negated,
+  plainQuantity,
+  plainRead,
+  readColumnsExtra,
+  refusedRecord,
+  toInstantText,
+} from './plain-row.js'
 import { createTagReader, type XmlTag } from './xml-tags.js'
 
 /** An IntervalReading as it is written. */
@@ -52,7 +61,10 @@ export function createGreenButton(
   const open = (count: (what: string) => void) => createToRead(context, count)
   const file = createEspiFile(settings, context, open)
   return {
-    rowFormat: { stated: true, extraColumns: 1, times: { stamp: 'start' } },
+    rowFormat: {
+      ...{ stated: true, qualities: true, extraColumns: readColumnsExtra },
+      times: { stamp: 'start' },
+    },
     records: file.records,
     ending: () => ({ ...file.ending('intervals'), dates: [] }),
   }
@@ -226,10 +238,16 @@ function createToRead(context: FormatContext, count: (what: string) => void): To
     if (owner !== series)
       return refuse('two series would be one meter: use {flow} or {meterReading} in it')
     owners.set(key, series)
-    if (quality.some(isEstimated)) count('estimated by the sender: loaded')
+    const letter = espiLetter(quality)
+    if (letter !== '') count(`${qualityOf(letter)} by the sender: loaded`)
     if (series.isGeneration) count('of reverse flow (generation): loaded as negative')
     const found = plainQuantity(isNumber ? series.scale(value) : '?')
-    const row = `${series.identifiers}${instantOf(start)},${series.isGeneration ? negated(found) : found},${length}\n`
+    const row = plainRead(series.identifiers, {
+      timestamp: instantOf(start),
+      quantity: series.isGeneration ? negated(found) : found,
+      seconds: length,
+      quality: letter,
+    })
     return { line: at.line, raw: at.text, rows: row, count: 1 }
   }
 }

@@ -1,4 +1,5 @@
 import { csvField } from '../../schemas/field.js'
+import type { QualityLetter } from '../../schemas/usage-row.js'
 import type { RecordRefusal, SentRecord } from './format.js'
 import type { SentLine } from './lines.js'
 
@@ -45,6 +46,22 @@ export function plainQuantity(text: string): string {
   return decimal.test(text) || text === '' ? text : '?'
 }
 
+/** What a row has behind its identifiers. */
+interface PlainRead {
+  readonly timestamp: string
+  readonly quantity: string
+  /** 0 where the file does not state it. */
+  readonly seconds: number
+  readonly quality: QualityLetter
+}
+
+/** Columns of a read behind those of the plain layout: its length and its quality. */
+export const readColumnsExtra = 2
+
+export function plainRead(identifiers: string, read: PlainRead): string {
+  return `${identifiers}${read.timestamp},${read.quantity},${read.seconds},${read.quality}\n`
+}
+
 /** A quantity with the other sign. */
 export function negated(text: string): string {
   if (text.startsWith('-')) return text.slice(1)
@@ -68,5 +85,6 @@ export function refusedRecord(
   { line, text }: SentLine,
   { identifiers = ',,,', total = '0', ...refused }: RefusedRecord,
 ): SentRecord {
-  return { line, raw: text, rows: `${identifiers},${total},0\n`, count: 1, refused }
+  const read = { timestamp: '', quantity: total, seconds: 0, quality: '' } as const
+  return { line, raw: text, rows: plainRead(identifiers, read), count: 1, refused }
 }

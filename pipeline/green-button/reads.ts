@@ -1,3 +1,4 @@
+import type { ReadQuality } from '../../schemas/usage-row.js'
 import type { Store } from '../store/clickhouse.js'
 import { type Sql, sql, typed } from '../store/sql.js'
 
@@ -30,12 +31,12 @@ export interface Series {
   readonly last: number
 }
 
-/** The reads of a series on one local day: start and quantity, in order of time. */
+/** The reads of a series on one local day: start, quantity and quality, in order of time. */
 export interface DayReads {
   readonly day: string
   readonly first: number
   readonly last: number
-  readonly reads: readonly (readonly [number, string])[]
+  readonly reads: readonly (readonly [number, string, ReadQuality])[]
 }
 
 /** Meters of a client, and whether he holds each one now. Empty for an unknown client. */
@@ -75,7 +76,7 @@ export function readDays(
   return store.rows<DayReads>({
     sql: sql`SELECT toString(local_day) AS day, toUnixTimestamp(toDateTime(min(published_at))) AS first,
         toUnixTimestamp(toDateTime(max(published_at))) AS last,
-        arraySort(groupArray((toUnixTimestamp(starts_at), toString(quantity)))) AS reads
+        arraySort(groupArray((toUnixTimestamp(starts_at), toString(quantity), quality))) AS reads
       FROM registered_usage
       WHERE meter_id = ${meter} AND commodity = ${commodity} AND unit = ${unit}
         AND seconds = ${typed('UInt32', seconds)} AND ${ownReads(wanted)}

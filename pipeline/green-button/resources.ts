@@ -10,6 +10,8 @@ const root = '/espi/1_1/resource'
 const usDollars = 840
 /** "Raw": the files say nothing about validation and estimation of a read. */
 const rawQuality = 14
+/** Edited by hand; and estimated, for which the schema has no code that leaves the method open. */
+const qualityCodes = { asSent: rawQuality, substituted: 7, estimated: 8 } as const
 /** "Revenue quality": good enough that the utility billed it. */
 const revenueQuality = 19
 const derivedQuality = 11
@@ -150,10 +152,9 @@ export function blockEntry(
   const isDaily = seconds === daySeconds
   const lengthOf = (start: number) =>
     isDaily && start === zone.dayStart(day.day) ? zone.daySeconds(day.day) : seconds
-  const quality = element('ReadingQuality', element('quality', rawQuality))
-  const readings = day.reads.map(([start, quantity]) =>
+  const readings = day.reads.map(([start, quantity, quality]) =>
     element('IntervalReading', [
-      quality,
+      element('ReadingQuality', element('quality', qualityCodes[quality])),
       interval('timePeriod', start, lengthOf(start)),
       element('value', toValue(quantity, { unit, multiplier })),
     ]),

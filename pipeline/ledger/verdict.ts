@@ -143,6 +143,13 @@ export function noteRekeyed(notes: Notes, rekeyed: Notes['rekeyed']): Notes {
   return { ...(rows === 0 ? notes : withWarnings(notes, [found])), rekeyed }
 }
 
+/** Notes the estimates that are left out because the store has reads that are none. */
+export function noteOutranked(notes: Notes, rows: number): Notes {
+  if (rows === 0) return notes
+  const found = `estimates that replace no read: ${rows}; the store has the interval as the meter sent it (usage.estimates: replace would store them)`
+  return withWarnings(notes, [found])
+}
+
 /** Notes the rows of the repeated hour whose hour nothing proves; the rejected ones are among them. */
 export function noteAmbiguous(
   notes: Notes,

@@ -36,6 +36,7 @@ const jobSchemas = {
     columns: z.array(z.string()).readonly().optional(),
     extraColumns: count.optional(),
     stated: z.boolean().optional(),
+    qualities: z.boolean().optional(),
     times: z
       .strictObject({
         dateOrder: z.enum(['MDY', 'DMY']).optional(),

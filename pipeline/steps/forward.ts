@@ -47,7 +47,17 @@ type LandedRows = Omit<Manifest, 'chunks' | 'ended'>
 /** The load of a chunk; a job does not need its control total. */
 export function toLoadTask(
   file: { readonly arrival: number; readonly feed: string },
-  { seconds, format, startsMax, columns, extraColumns, stated, times, machine }: LandedRows,
+  {
+    seconds,
+    format,
+    startsMax,
+    columns,
+    extraColumns,
+    stated,
+    qualities,
+    times,
+    machine,
+  }: LandedRows,
   { micros: _, ...chunk }: LandedChunk,
 ): LoadTask {
   const feed = file.feed as FeedName
@@ -56,6 +66,7 @@ export function toLoadTask(
     ...(columns && { columns }),
     ...(extraColumns && { extraColumns }),
     ...(stated && { stated }),
+    ...(qualities && { qualities }),
     ...(times && { times }),
     ...(machine && { machine }),
   }

@@ -82,7 +82,7 @@ export type IfThere = 'keep' | 'replace'
 
 /** A table like that of reads which never merges; inserts of one token count once. */
 export function createReads(table: string, ifThere?: IfThere): Statement {
-  const engine = sql`ReplacingMergeTree(version)
+  const engine = sql`ReplacingMergeTree(precedence)
     ORDER BY (local_day, meter_id, starts_at, seconds)`
   return createLike('usage_read', { table, engine, ifThere })
 }

@@ -1,10 +1,19 @@
 import type { Statement } from './clickhouse.js'
-import { type Sql, sql, typed } from './sql.js'
+import { id, type Sql, sql, typed } from './sql.js'
 import { stagedIn } from './staging.js'
 
 /** The order of arrival down to the row: `arrival * 2^32 + line`. */
 export function versionOf(arrival: number, line: number): bigint {
   return (BigInt(arrival) << 32n) + BigInt(line)
+}
+
+/**
+ * Which of the reads under one key counts, as the column `precedence` of `usage_read` has it: those that yield
+ * are behind all others, and among equals the latest is the first. `from` names a table or a subquery.
+ */
+export function precedenceOf(from?: string): Sql {
+  const of = (column: string) => (from === undefined ? id(column) : id(from, column))
+  return sql`if(${of('yields')}, ${of('version')}, bitOr(${of('version')}, 9223372036854775808))`
 }
 
 /** The arrival of a row, by its version. */

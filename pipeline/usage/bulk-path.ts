@@ -89,6 +89,7 @@ function storeRows(
     commodity: task.feed,
     negativeAllowed: negative[task.feed as Commodity],
     quantityMax,
+    yields: context.profile.usage.estimates === 'yield',
   }
   const handing = handingOf(context, task)
   const statement = storeInBulk({ ...task, ...rules, reader, handing, into, again })

@@ -6,7 +6,7 @@ import { holdReads } from '../customers/held.js'
 import { countForeign, foreignRows, keepOwn } from '../customers/registered.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addCounted, type Counted, noneCounted, subtractQuantities } from '../ledger/sums.js'
-import { noteRekeyed, withOutcomes } from '../ledger/verdict.js'
+import { noteOutranked, noteRekeyed, withOutcomes } from '../ledger/verdict.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
 import {
@@ -187,6 +187,7 @@ const noOverlap: Overlap = {
   restated: noneCounted,
   rewritten: noneCounted,
   netQuantity: '0',
+  outranked: 0,
 }
 
 /**
@@ -245,7 +246,7 @@ export async function classify(
     restated: { rows: overlap.restated.rows, netQuantity: overlap.netQuantity },
     attaches,
     restates: rekeys || overlap.restated.rows + overlap.rewritten.rows > 0,
-    notes: noteRekeyed(state.notes, rekeyed),
+    notes: noteOutranked(noteRekeyed(state.notes, rekeyed), overlap.outranked),
   }
 }
 

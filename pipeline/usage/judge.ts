@@ -1,4 +1,5 @@
 import type { Chunk } from '../../schemas/manifest.js'
+import { estimateLetter, qualityLetters } from '../../schemas/usage-row.js'
 import { isGroup } from '../ledger/file-state.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
@@ -32,15 +33,20 @@ const formats = { lines: sql`LineAsString`, csv: sql`CSV` } as const satisfies R
 function columnsOf(reader: Reader, extraColumns: number): Sql {
   if (reader === 'lines') return sql`splitByChar(',', line)`
   const [last, next] = [id(`c${extraColumns + 5}`), id(`c${extraColumns + 6}`)]
-  const behind = extraColumns === 0 ? sql`` : sql`, assumeNotNull(c6)`
+  const behind = Array.from({ length: Math.min(extraColumns, statedMax) }, (_, at) => {
+    return sql`, assumeNotNull(${id(`c${at + 6}`)})`
+  })
   return sql`if(${last} IS NULL OR ${next} IS NOT NULL, [],
-      [c1, c2, c3, c4, assumeNotNull(c5)${behind}])`
+      [c1, c2, c3, c4, assumeNotNull(c5)${join(behind, sql``)}])`
 }
+
+/** Columns behind those of the feed that are read: the length and the quality. */
+const statedMax = 2
 
 /** Whether a row has the columns of its file. */
 function hasColumns(reader: Reader, { arrival, extraColumns = 0 }: Columns): Sql {
   const version = isGroup(arrival) ? 1 : 0
-  return sql`length(p) = ${literal(reader === 'lines' ? 5 + extraColumns + version : 5 + Math.min(extraColumns, 1))}`
+  return sql`length(p) = ${literal(reader === 'lines' ? 5 + extraColumns + version : 5 + Math.min(extraColumns, statedMax))}`
 }
 
 type Columns = Pick<Reading, 'arrival' | 'extraColumns'>
@@ -132,6 +138,15 @@ function secondsSql({ seconds, stated = false }: JudgeOptions): Sql {
   return stated ? sql`toUInt32OrZero(p[6])` : typed('UInt32', seconds)
 }
 
+/** The quality that a row states, and whether it yields. */
+function qualitySql({ yields }: JudgeOptions): Sql {
+  const names = Object.entries(qualityLetters).map(
+    ([letter, name]) => sql`p[7] = ${literal(letter)}, ${literal(name)}`,
+  )
+  const isEstimate = yields ? sql`p[7] = ${literal(estimateLetter)}` : sql`false`
+  return sql`, multiIf(${join(names, sql`, `)}, 'asSent'), ${isEstimate}`
+}
+
 /** Without the rows of the chunk that are in a table already. */
 function left(table: string, options: JudgeOptions): Sql {
   const { arrival, chunk } = options
@@ -163,6 +178,10 @@ export interface JudgeOptions extends Reading {
   readonly seconds: number
   /** Whether the column behind those of the feed states the length of each read. */
   readonly stated?: boolean | undefined
+  /** Whether the column behind that states its quality. */
+  readonly qualities?: boolean | undefined
+  /** Whether estimates yield to other reads. */
+  readonly yields: boolean
   readonly negativeAllowed: boolean
   readonly quantityMax: number
   /** Rows of the hour that the clock repeats go to a table of their own. */
@@ -180,13 +199,14 @@ const needlesMax = 255
  */
 export function storeInBulk(options: JudgeOptions): Statement {
   const { chunk, arrival, reader, handing, extraColumns = 0 } = options
+  const qualities = options.qualities === true ? qualitySql(options) : undefined
   const staging = stagingOf(arrival)
   const into = staging[options.into]
   const isSought = options.into === 'repeats' && reader === 'lines'
   return {
     sql: sql`INSERT INTO ${id(into)}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
-   account_number, external_site_id, version)
+   account_number, external_site_id, version${qualities === undefined ? sql`` : sql`, quality, yields`})
 WITH
   (SELECT groupArray((text, starts_at, local_day, local_hour))
    FROM (
@@ -195,7 +215,7 @@ WITH
    )) AS timestamps,
   timestamps.1 AS texts, timestamps.2 AS starts, timestamps.3 AS days, timestamps.4 AS hours
 SELECT p[3], ${options.commodity}, starts[timestamp], ${secondsSql(options)}, days[timestamp], hours[timestamp], q,
-  p[1], p[2], ${versionSql(options)}
+  p[1], p[2], ${versionSql(options)}${qualities ?? sql``}
 FROM (
   SELECT number, ${columnsOf(reader, extraColumns)} AS p,
     transform(toLowCardinality(p[4]), texts, arrayEnumerate(texts), 0) AS timestamp,

@@ -21,7 +21,8 @@ import { gridOf, totalShapes } from './irregular-meters.js'
 import { recordProvisional } from './lengths/provisional.js'
 import { recordProved } from './lengths/rekey.js'
 import { measure } from './measure.js'
-import { noteReplaced, recordMoves, recordRestatements } from './overlap.js'
+import { recordMoves } from './moves.js'
+import { noteReplaced, recordRestatements } from './overlap.js'
 import { reconcileUsage } from './reconcile.js'
 import { settleRepeatedHour } from './repeated-hour/settle.js'
 import { loadRowByRow } from './row-path.js'
@@ -80,7 +81,7 @@ export const usageKind: Kind = {
 }
 
 function open(context: PipelineContext, file: Opened): Receiver {
-  const { arrival, arrivedAt, feed, head, extraColumns, stated, times } = file
+  const { arrival, arrivedAt, feed, head, extraColumns, stated, qualities, times } = file
   const { usage } = context.profile
   let sample: Sample | undefined
   const startsMax = Math.floor(arrivedAt.getTime() / 1_000) + usage.futureHours * 3_600
@@ -89,7 +90,7 @@ function open(context: PipelineContext, file: Opened): Receiver {
     const lengths = lengthsOf(profile, feed, { times })
     const rules = { ...timesOf(profile, { times }), zone }
     sample ??= sampleFile(head(), rules, { lengths, extraColumns, stated })
-    return { ...sample, startsMax, extraColumns, stated, times }
+    return { ...sample, startsMax, extraColumns, stated, qualities, times }
   }
   let texts: SeenTimestamps | undefined
   const timestamps = () => {

@@ -2,6 +2,7 @@ import type { Counted } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
 import { type Decision, stagingOf } from '../store/staging.js'
+import { precedenceOf } from '../store/versions.js'
 import { type Grid, irregularMeters, type StagingTotals } from './irregular-meters.js'
 
 /** Rows whose meter, interval start and length are not repeated by a later row of the table. */
@@ -34,11 +35,11 @@ export interface Repeats {
 }
 
 /**
- * Rows of a file that a later row of the same file repeats: duplicate where they equal the last
- * one of their key, else superseded.
+ * Rows of a file that another row of the same file outranks, mostly a later one: duplicate where they equal
+ * the one of their key that counts, else superseded.
  */
 export async function repeatsWithin(store: Store, table: string): Promise<Repeats> {
-  const same = sql`(row.1, row.2, row.3) = (rows[1].1, rows[1].2, rows[1].3)`
+  const same = sql`(row.1, row.2, row.3, row.4) = (rows[1].1, rows[1].2, rows[1].3, rows[1].4)`
   const [row] = await store.rows<Record<string, string>>({
     sql: sql`SELECT toString(sum(length(same))) AS duplicate_rows,
         toString(sum(arraySum(row -> row.1, same))) AS duplicate_quantity,
@@ -46,8 +47,8 @@ export async function repeatsWithin(store: Store, table: string): Promise<Repeat
         toString(sum(arraySum(row -> row.1, others))) AS superseded_quantity
       FROM (
         SELECT
-          arraySort(row -> -toInt64(row.4),
-            groupArray((quantity, account_number, external_site_id, version))) AS rows,
+          arrayReverseSort(row -> row.5, groupArray(
+            (quantity, account_number, external_site_id, quality, ${precedenceOf()}))) AS rows,
           arrayFilter(row -> ${same}, arraySlice(rows, 2)) AS same,
           arrayFilter(row -> NOT (${same}), arraySlice(rows, 2)) AS others
         FROM ${id(table)}

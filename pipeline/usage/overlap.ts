@@ -4,8 +4,8 @@ import type { FileState } from '../ledger/file-state.js'
 import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { createReads, type Decision, derivedOf, onceSettings } from '../store/staging.js'
-import { arrivalOf } from '../store/versions.js'
+import { createReads, type Decision, derivedOf } from '../store/staging.js'
+import { arrivalOf, precedenceOf } from '../store/versions.js'
 import { noteRows, usageTable } from '../verify/entries.js'
 import { noteReplacedAgain } from '../verify/repaired.js'
 import { isRekeyed, readColumns, recordOverlaps, rekeyedReads } from './lengths/rekey.js'
@@ -34,19 +34,22 @@ export type OverlapKind = 'duplicate' | 'superseded' | 'restated' | 'rewritten'
 
 /** What of a file is in the store already, by what that makes of its rows. */
 export type Overlap = Readonly<Record<OverlapKind, Counted>> & {
+  /** Superseded estimates, of which the store has reads that are none. */
+  readonly outranked: number
   /** Sum of new minus old over the restated reads. */
   readonly netQuantity: string
 }
 
 interface OverlapRow {
   readonly kind: string
+  readonly outranked: string
   readonly all_rows: string
   readonly all_quantity: string
   readonly all_net: string
 }
 
 const fingerprint = sql`sum(
-  cityHash64(starts_at, seconds, quantity, account_number, external_site_id))`
+  cityHash64(starts_at, seconds, quantity, account_number, external_site_id, quality))`
 
 function inDays({ firstDay, lastDay }: Pick<Staged, 'firstDay' | 'lastDay'>): Sql {
   return sql`local_day BETWEEN ${typed('Date', firstDay)} AND ${typed('Date', lastDay)}`
@@ -88,11 +91,11 @@ export async function compareWithStore(
   if (!isRepair && (await isAhead(store, staged, naming))) await store.command(confirm(staged))
   const rows = await store.rows<OverlapRow>({
     sql: sql`SELECT kind, toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
-        toString(sum(net)) AS all_net
+        toString(sum(net)) AS all_net, toString(countIf(outranked)) AS outranked
       FROM (
-        SELECT 'duplicate' AS kind, rows, quantity, toDecimal128(0, 6) AS net FROM ${days} WHERE equal
+        SELECT 'duplicate' AS kind, rows, quantity, toDecimal128(0, 6) AS net, false AS outranked FROM ${days} WHERE equal
         UNION ALL
-        SELECT kind, 1, new_quantity, new_quantity - old_quantity FROM ${overlaps}
+        SELECT kind, 1, new_quantity, new_quantity - old_quantity, outranked FROM ${overlaps}
       ) GROUP BY kind`,
   })
   const counted = (kind: OverlapKind): Counted => {
@@ -105,6 +108,7 @@ export async function compareWithStore(
     restated: counted('restated'),
     rewritten: counted('rewritten'),
     netQuantity: rows.find((one) => one.kind === 'restated')?.all_net ?? '0',
+    outranked: Number(rows.find((one) => one.kind === 'superseded')?.outranked ?? 0),
   }
 }
 
@@ -164,13 +168,16 @@ function compareDays(staged: Staged): Sql {
 }
 
 const sameValues = sql`s.quantity = c.quantity AND s.account_number = c.account_number
-      AND s.external_site_id = c.external_site_id`
+      AND s.external_site_id = c.external_site_id AND s.quality = c.quality`
 
 /** What was written down by a decision that a kill cut short says nothing: it is made again. */
-const confirmedSince = (arrival: number) => sql`(local_day, meter_id, starts_at, seconds) IN (
-        SELECT local_day, meter_id, starts_at, seconds FROM confirmation
+const confirmedSince = (arrival: number) => {
+  const since = sql`SELECT local_day, meter_id, starts_at, seconds FROM confirmation
         WHERE arrival > ${arrival}
-          AND arrival IN (SELECT arrival FROM file_state FINAL WHERE status = 'published'))`
+          AND arrival IN (SELECT arrival FROM file_state FINAL WHERE status = 'published')`
+  const key = sql`(local_day, meter_id, starts_at, seconds)`
+  return sql`if(s.yields, ${key} IN (${since}), ${key} IN (${since} AND NOT yields))`
+}
 
 function compareRows(staged: Staged): Sql {
   const { days, overlaps } = tablesOf(staged)
@@ -184,7 +191,8 @@ function compareRows(staged: Staged): Sql {
       s.quantity AS new_quantity, c.quantity AS old_quantity,
       c.account_number AS old_account_number, c.external_site_id AS old_external_site_id,
       s.version AS new_version, c.version AS old_version, c.change AS old_change, seconds AS new_seconds, local_day AS new_day,
-      multiIf(${sameValues}, 'duplicate', c.version > s.version OR ${confirmed}, 'superseded',
+      c.quality AS old_quality, c.yields AS old_yields, s.yields AND NOT c.yields AS outranked,
+      multiIf(${sameValues}, 'duplicate', ${precedenceOf('c')} > ${precedenceOf('s')} OR ${confirmed}, 'superseded',
         s.quantity != c.quantity, 'restated', 'rewritten') AS kind
     FROM (SELECT * FROM ${rowsOf(staged)} WHERE ${differing}) AS s
     INNER JOIN (SELECT * FROM (${currentOf(staged)}) WHERE ${differing}) AS c
@@ -213,11 +221,11 @@ function confirm(staged: Staged): Statement {
   const { days, overlaps } = tablesOf(staged)
   const key = sql`local_day, meter_id, starts_at, seconds`
   return {
-    sql: sql`INSERT INTO confirmation (${key}, arrival)
-      SELECT ${key}, ${arrival} FROM ${rowsOf(staged)}
+    sql: sql`INSERT INTO confirmation (${key}, arrival, yields)
+      SELECT ${key}, ${arrival}, yields FROM ${rowsOf(staged)}
       WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM ${days} WHERE equal)
       UNION ALL
-      SELECT ${key}, ${arrival} FROM ${overlaps} WHERE kind = 'duplicate'`,
+      SELECT ${key}, ${arrival}, old_yields FROM ${overlaps} WHERE kind = 'duplicate'`,
   }
 }
 
@@ -244,10 +252,11 @@ export function recordRestatements(decision: Decision): Statement {
   return {
     sql: sql`INSERT INTO restatement
       (meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity, new_quantity,
-       old_account_number, old_external_site_id, old_version, new_version, new_seconds, old_change)
+       old_account_number, old_external_site_id, old_version, new_version, new_seconds, old_change,
+       old_quality, old_yields)
       SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity,
         new_quantity, old_account_number, old_external_site_id, old_version, new_version,
-        new_seconds, old_change
+        new_seconds, old_change, old_quality, old_yields
       FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten', 'rekeyed', 'outdone')`,
   }
 }
@@ -259,38 +268,4 @@ export function noteReplaced(decision: Decision & Pick<FileState, 'notes'>): Sta
   if (decision.notes.repairs !== undefined) return noteReplacedAgain(decision, from)
   const { table: target, total } = usageTable
   return noteRows({ kind: 'replaced', cause: decision.arrival, target, from, total })
-}
-
-/**
- * Lists days of meters on which a file moves reads to another account or premise, or under another length:
- * who had pulled such a read does not see it again. Readers see the list with the number of the file. The clients are
- * those of the moment; a change of theirs is listed by itself.
- */
-export function recordMoves(state: Decision & { readonly attaches: string }): Statement {
-  const { arrival, attaches } = state
-  const { overlaps } = tablesOf(state)
-  const moved = sql`SELECT o.meter_id AS meter_id, o.local_day AS local_day, o.starts_at AS starts_at,
-      o.old_account_number AS old_account, o.old_external_site_id AS old_site,
-      n.account_number AS new_account, n.external_site_id AS new_site
-    FROM ${overlaps} AS o INNER JOIN ${id(attaches)} AS n ON n.version = o.new_version
-    WHERE o.kind IN ('restated', 'rewritten') AND (old_account != new_account OR old_site != new_site)
-    UNION ALL SELECT meter_id, arrayJoin([local_day, new_day]), starts_at, old_account_number, old_external_site_id,
-      old_account_number, old_external_site_id FROM ${overlaps} WHERE kind IN ('rekeyed', 'outdone')`
-  const ownerOf = (account: Sql, site: Sql) => sql`arrayFirst(h -> h.1 = ${site}
-      AND (h.2 = ${account} OR (h.2 = '\\0' AND ${account} NOT IN (SELECT account_number FROM tenancy)))
-      AND h.3 <= m.starts_at AND m.starts_at < h.4, t.held).5`
-  return {
-    sql: sql`INSERT INTO usage_change_row
-        (meter_id, local_day, last_local_day, client_ids_before, client_ids_after, cause, change)
-      SELECT m.meter_id, m.local_day, m.local_day, ${ownerOf(sql`m.old_account`, sql`m.old_site`)} AS before,
-        ${ownerOf(sql`m.new_account`, sql`m.new_site`)} AS after, 'read', ${typed('UInt64', arrival)}
-      FROM (${moved}) AS m
-      LEFT JOIN (
-        SELECT meter_id, groupArray((external_site_id, hold.1, hold.2, hold.3, hold.4)) AS held
-        FROM tenancy FINAL ARRAY JOIN holds AS hold
-        WHERE meter_id IN (SELECT meter_id FROM (${moved})) GROUP BY meter_id
-      ) AS t ON t.meter_id = m.meter_id
-      GROUP BY m.meter_id, m.local_day, before, after`,
-    settings: onceSettings(`moved-${arrival}`),
-  }
 }

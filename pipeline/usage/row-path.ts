@@ -5,10 +5,10 @@ import { setImmediate as others } from 'node:timers/promises'
 import { trimBlanks } from '../../schemas/field.js'
 import { formatQuantity } from '../../schemas/quantity.js'
 import type { TimestampReader } from '../../schemas/time/read-timestamp.js'
-import type { Zone } from '../../schemas/time/zone.js'
 import {
   type AcceptedRow,
   judgeUsageRow,
+  qualityOf,
   type RejectCode,
   type RejectedRow,
   type RepeatedPlace,
@@ -80,8 +80,7 @@ export async function loadRowByRow(
         const verdict = isCut ? refuseCut(judged) : judged
         if (verdict.outcome === 'accepted') {
           counted.accepted++
-          const seconds = task.stated === true ? Number(fields?.[5]) : task.seconds
-          const staged = toStagingRow(task, row.line, { verdict, zone: context.zone, seconds })
+          const staged = toStagingRow(context, task, { line: row.line, fields, verdict })
           if (verdict.starts.length > 1) {
             repeats.push(staged)
             twice.add(trimBlanks(fields?.[3] ?? ''))
@@ -184,28 +183,35 @@ function unreadable(code: RejectCode): RejectedRow {
   return { outcome: 'rejected', code, column: '', detail, micros: 0n, rounded: false }
 }
 
+interface StagedRow extends Pick<ParsedRow, 'fields'> {
+  readonly line: number
+  readonly verdict: AcceptedRow
+}
+
 /**
  * Tab-separated values have no quotes to go wrong: backslash, tab and line end are escaped. Seconds
  * have ten digits: four alone are a year to the engine.
  */
 function toStagingRow(
+  { profile, zone }: PipelineContext,
   task: LoadTask,
-  line: number,
-  row: { readonly verdict: AcceptedRow; readonly zone: Zone; readonly seconds: number },
+  { line, fields, verdict }: StagedRow,
 ): string {
-  const { verdict } = row
-  const { startsAt, localDay, localHour } = toLocalStart(verdict.starts[0] as number, row)
+  const { startsAt, localDay, localHour } = toLocalStart(verdict.starts[0] as number, { zone })
+  const quality = qualityOf(task.qualities === true ? fields?.[6] : undefined)
   const values = [
     verdict.meterId,
     task.feed,
     String(startsAt).padStart(10, '0'),
-    String(row.seconds),
+    String(task.stated === true ? Number(fields?.[5]) : task.seconds),
     localDay,
     String(localHour),
     formatQuantity(verdict.micros),
     verdict.accountNumber,
     verdict.externalSiteId,
     versionOf(task.arrival, line).toString(),
+    quality,
+    String(quality === 'estimated' && profile.usage.estimates === 'yield'),
   ]
   return `${values.map(escapeTab).join('\t')}\n`
 }
@@ -265,7 +271,7 @@ async function storeAccepted(
   const { into, rows } = accepted
   const statement = sql`INSERT INTO ${id(stagingOf(arrival)[into])}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
-   account_number, external_site_id, version) FORMAT TabSeparated`
+   account_number, external_site_id, version, quality, yields) FORMAT TabSeparated`
   const settings = onceSettings(`odd-${into}-${arrival}-${chunk.line}-${chunk.rows}`)
   await context.store.command(
     { sql: statement, settings },

@@ -91,9 +91,9 @@ const point = z
     quantity: z.number().nullable().describe('null if no read is there; up to 9 decimals'),
     unit: z.enum(['kWh', 'ccf', 'cm', 'therm']).nullable(),
     quality: z
-      .enum(['asSent', 'corrected', 'partial', 'missing', 'projected'])
+      .enum(['asSent', 'corrected', 'substituted', 'estimated', 'partial', 'missing', 'projected'])
       .describe(
-        'corrected: a later file changed a value; partial: some reads are missing; projected: the rest of an open billing period, as its bill estimates it',
+        'corrected: a later file changed a value; substituted, estimated: the sender says so of a value; partial: some reads are missing; projected: the rest of an open billing period, as its bill estimates it',
       ),
     reads: z.int().describe('Number of reads in it'),
     secondsMissing: z.int().describe('Time without a read in which one was expected'),

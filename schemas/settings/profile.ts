@@ -64,6 +64,11 @@ const usage = section({
     Gas: z.enum(['ccf', 'cm', 'therm']).default('ccf'),
   }),
   negative: section({ Electric: z.boolean().default(true), Gas: z.boolean().default(false) }),
+  /**
+   * Whether an estimate yields to a read that is none, whichever came first, or the later one of both
+   * counts.
+   */
+  estimates: z.enum(['yield', 'replace']).default('yield'),
   quantityMax: z.int().min(1).max(999_999_999_999).default(999_999_999),
   /** A read that starts later than this after its file arrived is rejected. */
   futureHours: z.int().min(0).max(87_600).default(24),

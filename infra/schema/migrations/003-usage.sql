@@ -11,12 +11,15 @@ CREATE TABLE IF NOT EXISTS {database}.usage_read{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4),
     change UInt64 COMMENT 'change by which a registration claimed a held read; of a read under a new length the arrival that proved it; 0 for all other reads',
     is_rekeyed Bool COMMENT 'whether the read is stored under another length since, and no read under this key any more',
+    quality Enum8('asSent' = 0, 'estimated' = 1, 'substituted' = 2) COMMENT 'what the sender says of the quantity',
+    yields Bool COMMENT 'whether any read that does not yield replaces it, also one that came earlier: an estimate',
+    precedence UInt64 MATERIALIZED if(yields, version, bitOr(version, 9223372036854775808)) COMMENT 'of the reads under one key the one with the highest counts' CODEC(DoubleDelta, LZ4),
     series UInt64 MATERIALIZED bitOr(
         bitAnd(cityHash64(meter_id), 18446744069414584320),
         bitAnd(cityHash64(meter_id, account_number, external_site_id, seconds), 4294967295))
         COMMENT 'number of the meter, account, premise and interval length; its upper half identifies the meter. Reads with the same number belong to one customer and can be added up',
     INDEX version_index version TYPE minmax GRANULARITY 64
-) ENGINE = {engine:ReplacingMergeTree(version)}
+) ENGINE = {engine:ReplacingMergeTree(precedence)}
 ORDER BY (local_day, meter_id, starts_at, seconds)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Storage of the view usage; a file is attached in one step, and readers see it from then on';
@@ -32,6 +35,8 @@ CREATE TABLE IF NOT EXISTS {database}.held_read{onCluster} (
     local_hour UInt8 COMMENT 'local hour of the clock in which the interval starts',
     quantity Decimal(18, 6) COMMENT 'quantity as sent',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row',
+    quality Enum8('asSent' = 0, 'estimated' = 1, 'substituted' = 2) COMMENT 'what the sender says of the quantity',
+    yields Bool COMMENT 'whether any read that does not yield replaces it',
     held_at DateTime('UTC') COMMENT 'when it was held'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (external_site_id, meter_id, starts_at, seconds, version)
@@ -60,7 +65,9 @@ CREATE TABLE IF NOT EXISTS {database}.restatement{onCluster} (
     old_version UInt64 COMMENT 'version of the read before',
     new_version UInt64 COMMENT 'version of the read that replaced it; line 0 where the arrival gave the read another length',
     new_seconds UInt32 COMMENT 'length under which the read is stored since, in seconds',
-    old_change UInt64 COMMENT 'change of the read before, as in usage_read'
+    old_change UInt64 COMMENT 'change of the read before, as in usage_read',
+    old_quality Enum8('asSent' = 0, 'estimated' = 1, 'substituted' = 2) COMMENT 'what the sender said of the quantity before',
+    old_yields Bool COMMENT 'whether the read before yielded, as in usage_read'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (local_day, meter_id, starts_at, seconds, new_version)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
@@ -72,6 +79,7 @@ CREATE TABLE IF NOT EXISTS {database}.confirmation{onCluster} (
     starts_at DateTime('UTC') COMMENT 'start of the interval, UTC',
     seconds UInt32 COMMENT 'length of the interval in seconds',
     arrival UInt32 COMMENT 'number of the arrival that repeated the read',
+    yields Bool COMMENT 'whether the repeated read is an estimate, which stands against estimates only',
     recorded_at DateTime('UTC') DEFAULT now() COMMENT 'when it was recorded'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (local_day, meter_id, starts_at, seconds, arrival)
@@ -127,7 +135,7 @@ SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Days whose stored sums may differ from their reads, recorded before the reads change; usage_day reads their intervals until they are made again';
 
 CREATE OR REPLACE VIEW {database}.usage_current{onCluster}
-AS SELECT *, series, toUInt32(bitShiftRight(version, 32)) AS arrival
+AS SELECT *, series, precedence, toUInt32(bitShiftRight(version, 32)) AS arrival
 FROM {database}.usage_read FINAL
 WHERE NOT is_rekeyed
 COMMENT 'Current reads before any join';
@@ -143,6 +151,7 @@ CREATE OR REPLACE VIEW {database}.usage{onCluster} (
     time_zone String COMMENT 'time zone of the utility, of local_day, local_hour and local_start',
     quantity Decimal(38, 9) COMMENT 'quantity of the interval, in unit; exact, also where Wh were sent',
     unit String COMMENT 'kWh, ccf, cm or therm',
+    quality String COMMENT 'what the sender says of the quantity: asSent where it says nothing, estimated, or substituted',
     account_number String COMMENT 'contract account as sent with the read',
     external_site_id String COMMENT 'premise as sent with the read',
     file_id String COMMENT 'sha256 of the file that the read came in',
@@ -166,7 +175,7 @@ SELECT
         if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', 1000, 1)) AS quantity,
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
         if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm', 'therm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
-    u.account_number AS account_number, u.external_site_id AS external_site_id,
+    toString(u.quality) AS quality, u.account_number AS account_number, u.external_site_id AS external_site_id,
     f.file_id AS file_id, u.version AS version,
     if(f.published_seq = 0, NULL, if(empty(claims.1), f.published_at, greatest(f.published_at, transform(u.change, claims.1, claims.3, toDateTime64(0, 3, 'UTC'))))) AS published_at,
     if(f.published_seq = 0, NULL, if(empty(claims.1), f.published_seq, greatest(f.published_seq, transform(u.change, claims.1, claims.2, toUInt64(0))))) AS published_seq
@@ -300,6 +309,7 @@ CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     time_zone String COMMENT 'time zone of the utility, of local_day, local_hour and local_start',
     quantity Decimal(38, 9) COMMENT 'quantity of the interval, in unit; exact, also where Wh were sent',
     unit String COMMENT 'kWh, ccf, cm or therm',
+    quality String COMMENT 'what the sender says of the quantity: asSent where it says nothing, estimated, or substituted',
     account_number String COMMENT 'contract account as sent with the read',
     external_site_id String COMMENT 'premise as sent with the read',
     file_id String COMMENT 'sha256 of the file that the read came in',
@@ -310,7 +320,7 @@ CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (
     billing_cycle_id String COMMENT 'billing cycle of the meter when the read starts, as text',
     rate_code String COMMENT 'rate of the meter when the read starts'
 ) AS SELECT
-    meter_id, commodity, starts_at, seconds, local_day, local_hour, local_start, time_zone, quantity, unit,
+    meter_id, commodity, starts_at, seconds, local_day, local_hour, local_start, time_zone, quantity, unit, quality,
     account_number, external_site_id, file_id, version,
     if(held_seq = 0 OR isNull(published_seq), NULL, greatest(published_at, held_at)) AS published_at,
     if(held_seq = 0 OR isNull(published_seq), NULL, greatest(published_seq, held_seq)) AS published_seq,
@@ -339,6 +349,7 @@ CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
     new_quantity Decimal(18, 6) COMMENT 'quantity after, as sent',
     new_seconds UInt32 COMMENT 'length of the interval since, in seconds; another one where a later file proved the length of a provisional read',
     unit String COMMENT 'unit of both quantities: kWh, Wh, ccf, cm or therm',
+    old_quality String COMMENT 'what the sender said of the old quantity, as in usage',
     old_file_id String COMMENT 'sha256 of the file that the old read came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new read became visible',
@@ -359,7 +370,7 @@ SELECT
     r.old_quantity AS old_quantity, r.new_quantity AS new_quantity, r.new_seconds AS new_seconds,
     if(r.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm', 'therm'), registered_unit, '{gasUnit}'),
         if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}')) AS unit,
-    o.file_id AS old_file_id, n.file_id AS new_file_id,
+    toString(r.old_quality) AS old_quality, o.file_id AS old_file_id, n.file_id AS new_file_id,
     n.published_at AS restated_at, n.published_at AS published_at, n.published_seq AS published_seq
 FROM {database}.restatement AS r FINAL
 INNER JOIN (SELECT arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS n
@@ -392,20 +403,20 @@ SELECT
         if(u.commodity = 'Electric' AND if(registered_unit IN ('kWh', 'Wh'), registered_unit, '{electricUnit}') = 'Wh', 1000, 1)) AS quantity,
     if(deviating.1 = 0, if(u.commodity = 'Gas', '{gasUnit}', 'kWh'),
         if(u.commodity = 'Gas', if(registered_unit IN ('ccf', 'cm', 'therm'), registered_unit, '{gasUnit}'), 'kWh')) AS unit,
-    u.account_number AS account_number, u.external_site_id AS external_site_id,
+    toString(u.quality) AS quality, u.account_number AS account_number, u.external_site_id AS external_site_id,
     f.file_id AS file_id, u.version AS version, toNullable(greatest(f.published_at, r.published_at)) AS published_at,
     toNullable(greatest(f.published_seq, r.published_seq)) AS published_seq
 FROM
 (
-    SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
-        account_number, external_site_id, version, change
+    SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity, quality,
+        account_number, external_site_id, version, change, precedence
     FROM {database}.usage_current
     WHERE toUInt64(arrival) IN (SELECT arrival FROM published)
         AND (change = 0 OR change > 4294967295 OR change IN (SELECT arrival FROM published))
     UNION ALL
-    SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity AS quantity,
+    SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity AS quantity, old_quality AS quality,
         old_account_number AS account_number, old_external_site_id AS external_site_id,
-        old_version AS version, old_change AS change
+        old_version AS version, old_change AS change, if(old_yields, old_version, bitOr(old_version, 9223372036854775808)) AS precedence
     FROM {database}.restatement FINAL
     WHERE bitShiftRight(old_version, 32) IN (SELECT arrival FROM published)
         AND (old_change = 0 OR old_change > 4294967295 OR old_change IN (SELECT arrival FROM published))
@@ -413,7 +424,7 @@ FROM
 ) AS u
 ANY LEFT JOIN published AS f ON f.arrival = bitShiftRight(u.version, 32)
 ANY LEFT JOIN published AS r ON r.arrival = u.change
-ORDER BY u.version DESC
+ORDER BY u.precedence DESC
 LIMIT 1 BY u.meter_id, u.starts_at, u.seconds
 COMMENT 'Reads as known at an instant: SELECT * FROM usage_as_of(known_at = ''2026-01-31 12:00:00''). It has the columns of the view usage; see their comments there, because ClickHouse stores none for a view with a parameter';
 

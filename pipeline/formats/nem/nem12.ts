@@ -1,6 +1,7 @@
 import type { Nem12Settings } from '../../../schemas/settings/formats/nem12.js'
 import { isCalendarDay, offsetSeconds } from '../../../schemas/time/timestamp.js'
 import { daySeconds } from '../../../schemas/time/zone.js'
+import { qualityOf } from '../../../schemas/usage-row.js'
 import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from '../format.js'
 import type { SentLine } from '../lines.js'
 import {
@@ -10,11 +11,13 @@ import {
   negated,
   plainIdentifiers,
   plainQuantity,
+  plainRead,
+  readColumnsExtra,
   refusedRecord,
 } from '../plain-row.js'
 import { type Scale, sumTexts, unitScale } from '../scale.js'
 import { createNemFile } from './file.js'
-import { type QualityRange, qualitiesOf, readQualityRange } from './quality.js'
+import { nemLetter, type QualityRange, qualitiesOf, readQualityRange } from './quality.js'
 
 /** What a 200 record says of the 300 records behind it. */
 interface Channel {
@@ -97,7 +100,10 @@ export function createNem12(settings: Nem12Settings, context: FormatContext): Co
     refused: refusedRecord,
   })
   return {
-    rowFormat: { stated: true, extraColumns: 1, times: { stamp: 'start' } },
+    rowFormat: {
+      ...{ stated: true, qualities: true, extraColumns: readColumnsExtra },
+      times: { stamp: 'start' },
+    },
     records: file.records,
     ending: () => ({ ...file.ending(), dates: [], warnings: tallyWarnings(left, 'intervals') }),
   }
@@ -190,13 +196,13 @@ function toReads(
     if (quality === 'N') continue
     const value = plainQuantity(scale((fields[2 + index] as string).trim()))
     const quantity = isGeneration ? negated(value) : value
-    rows.push(`${identifiers}${texts[index]},${quantity},${seconds}\n`)
+    const timestamp = texts[index] as string
+    rows.push(plainRead(identifiers, { timestamp, quantity, seconds, quality: nemLetter(quality) }))
   }
-  const estimated = qualities.filter(
-    (quality) => quality === 'E' || quality === 'S' || quality === 'F',
-  )
-  if (estimated.length > 0)
-    count('estimated or substituted by the sender: loaded', estimated.length)
+  for (const name of ['estimated', 'substituted'] as const) {
+    const found = qualities.filter((quality) => qualityOf(nemLetter(quality)) === name)
+    if (found.length > 0) count(`${name} by the sender: loaded`, found.length)
+  }
   if (rows.length < intervals)
     count('without data (quality N): not loaded', intervals - rows.length)
   if (isGeneration)

@@ -1,3 +1,5 @@
+import type { QualityLetter } from '../../../schemas/usage-row.js'
+
 /** The qualities that a 400 record states for intervals of the 300 record before it. */
 export interface QualityRange {
   readonly line: number
@@ -18,6 +20,12 @@ const toNumber = (text: string) => (/^\d{1,4}$/.test(text) ? Number(text) : Numb
 
 /** Actual, estimated, final substitute, null, substitute; V is that of the 400 records. */
 const known = 'AEFNS'
+
+/** The quality of a read; final substitutes and others are one. */
+export function nemLetter(quality: string): QualityLetter {
+  if (quality === 'E') return 'E'
+  return quality === 'F' || quality === 'S' ? 'S' : ''
+}
 
 /**
  * The quality of each interval of a day, or why the record is not usable: 400 records must follow each

@@ -8,7 +8,7 @@ import type { FileState } from '../../ledger/file-state.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../../store/sql.js'
 import { type Decision, derivedOf, onceSettings } from '../../store/staging.js'
-import { arrivalOf, versionOf } from '../../store/versions.js'
+import { arrivalOf, precedenceOf, versionOf } from '../../store/versions.js'
 import type { StagingTotals } from '../irregular-meters.js'
 import { toLocalStart } from '../timestamps.js'
 import { type OpenReads, type Proved, provedDays, proveOpen, type ReadSeries } from './prove.js'
@@ -36,7 +36,7 @@ export interface ProvedMeter {
 
 /** The columns of a stored read. */
 export const readColumns = sql`meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
-  account_number, external_site_id, version, change`
+  account_number, external_site_id, version, change, quality, yields`
 
 /**
  * Whether a file may prove a length of stored reads: it has a meter of theirs, and not only meters of which
@@ -198,7 +198,7 @@ async function recordRekeys(
 
 /**
  * Each read under its new key, and what the store has there already. Of reads that meet under one key the
- * latest wins, as everywhere.
+ * one with the highest precedence wins, as everywhere.
  */
 function resolveKeys({ order, ...decision }: Rekeying): Sql {
   const { open, rekeys, rekeyed } = derivedOf(decision)
@@ -207,16 +207,17 @@ function resolveKeys({ order, ...decision }: Rekeying): Sql {
   const moved = sql`SELECT k.new_day AS local_day, o.meter_id AS meter_id, k.new_at AS starts_at, k.new_seconds AS seconds,
       k.new_hour AS local_hour, o.commodity AS commodity, o.quantity AS quantity,
       o.account_number AS account_number, o.external_site_id AS external_site_id, o.version AS version,
+      o.quality AS quality, o.yields AS yields,
       o.local_day AS old_day, o.starts_at AS old_at, o.seconds AS old_seconds, o.local_hour AS old_hour,
       o.change AS old_change, true AS is_moved
     FROM ${id(open)} AS o INNER JOIN ${apart} AS k
       ON k.meter_id = o.meter_id AND k.local_day = o.local_day AND k.starts_at = o.starts_at AND k.seconds = o.seconds`
   const there = sql`SELECT ${key}, local_hour, commodity, quantity, account_number, external_site_id, version,
-      local_day, starts_at, seconds, local_hour, change, false
+      quality, yields, local_day, starts_at, seconds, local_hour, change, false
     FROM usage_current
     WHERE (${key}) IN (SELECT new_day, meter_id, new_at, new_seconds FROM ${apart})
       AND arrival != ${decision.arrival} AND (${key}) NOT IN (SELECT ${key} FROM ${apart})`
-  const sameKey = sql`(PARTITION BY ${key} ORDER BY version DESC
+  const sameKey = sql`(PARTITION BY ${key} ORDER BY ${precedenceOf()} DESC
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)`
   return sql`CREATE OR REPLACE TABLE ${id(rekeyed)} ENGINE = MergeTree ORDER BY (${key}) AS
     SELECT *, if(is_moved, ${typed('UInt64', order)}, old_change) AS change,
@@ -244,10 +245,10 @@ export function recordOverlaps({ order, ...decision }: Rekeying): Statement {
   return {
     sql: sql`INSERT INTO ${id(overlaps)} (local_day, meter_id, starts_at, seconds, commodity, local_hour,
         new_quantity, old_quantity, old_account_number, old_external_site_id, new_version, old_version,
-        kind, old_change, new_seconds, new_day)
+        kind, old_change, new_seconds, new_day, old_quality, old_yields, outranked)
       SELECT old_day, meter_id, old_at, old_seconds, commodity, old_hour, new_quantity, quantity,
         account_number, external_site_id, ${typed('UInt64', versionOf(order, 0))}, version,
-        if(wins, 'rekeyed', 'outdone'), old_change, seconds, local_day
+        if(wins, 'rekeyed', 'outdone'), old_change, seconds, local_day, quality, yields, false
       FROM ${id(rekeyed)} WHERE is_moved OR NOT wins`,
   }
 }
@@ -261,7 +262,7 @@ export function attachRekeyed(decision: Decision, attaches: string): Statement {
   return {
     sql: sql`INSERT INTO ${id(attaches)} (${readColumns}, is_rekeyed)
       SELECT meter_id, commodity, old_at, old_seconds, old_day, old_hour, quantity, account_number,
-        external_site_id, version + 1, change, true
+        external_site_id, version + 1, change, quality, yields, true
       FROM ${id(rekeyed)} WHERE is_moved
       UNION ALL
       SELECT ${readColumns}, false FROM ${id(rekeyed)} WHERE is_moved AND wins`,

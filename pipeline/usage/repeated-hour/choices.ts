@@ -44,7 +44,7 @@ export function resolveRepeats(arrival: number): Statement {
   return {
     sql: sql`INSERT INTO ${reads}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
-   account_number, external_site_id, version)
+   account_number, external_site_id, version, quality, yields)
 WITH
   (SELECT groupArray((starts_at, second_at, second_day, second_hour))
    FROM (SELECT * FROM ${id(staging.timestamps)} FINAL WHERE second_at != 0 ORDER BY text)) AS timestamps,
@@ -52,7 +52,7 @@ WITH
   if(c.version != 0, c.second, number > 1 OR (held_by != 0 AND held_by < r.version)) AS again
 SELECT meter_id, commodity, if(again, timestamps.2[timestamp], toUnixTimestamp(starts_at)), seconds,
   if(again, timestamps.3[timestamp], local_day), if(again, timestamps.4[timestamp], local_hour), quantity,
-  account_number, external_site_id, r.version
+  account_number, external_site_id, r.version, quality, yields
 FROM (
   SELECT *, row_number() OVER (PARTITION BY meter_id, starts_at ORDER BY version) AS number
   FROM ${repeats}

@@ -24,6 +24,8 @@ const identifier = z.union(
   'use a column, a list of columns, or { constant: TEXT }',
 )
 
+const qualityTexts = z.array(z.string().min(1).max(100)).min(1).max(20).readonly().optional()
+
 const columns = strict({
   meter: identifier,
   /** The meter where they are left out. */
@@ -40,6 +42,14 @@ const columns = strict({
   generation: strict({
     column,
     is: z.array(z.string().max(100)).min(1).max(20).readonly(),
+  }).optional(),
+  /** The column of a read's quality, and its texts by what they say; those of `missing` are not loaded. */
+  quality: strict({
+    column,
+    asSent: qualityTexts,
+    estimated: qualityTexts,
+    substituted: qualityTexts,
+    missing: qualityTexts,
   }).optional(),
 })
 
@@ -81,7 +91,7 @@ export const csvFormat = strict({
   const refuse = (path: readonly string[], message: string) => {
     context.addIssue({ code: 'custom', path: [...path], message })
   }
-  const { quantity, values, generation } = mapped
+  const { quantity, values, generation, quality } = mapped
   if ((quantity === undefined) === (values === undefined)) {
     refuse(['columns'], 'name either quantity, or values for one column an interval')
   }
@@ -94,7 +104,23 @@ export const csvFormat = strict({
   if (values !== undefined && mapped.timeOfDay !== undefined) {
     refuse(['columns', 'timeOfDay'], 'leave it out: the place of a value says its time of day')
   }
-  const named = Object.values({ ...mapped, values: values?.from, generation: generation?.column })
+  const texts = [
+    quality?.asSent,
+    quality?.estimated,
+    quality?.substituted,
+    quality?.missing,
+  ].flatMap((list) => list ?? [])
+  const twice = texts.find((text, at) => texts.indexOf(text) !== at)
+  if (twice !== undefined) {
+    refuse(['columns', 'quality'], `${JSON.stringify(twice)} is listed twice`)
+  }
+  if (quality !== undefined && texts.length === 0) {
+    refuse(['columns', 'quality'], 'list the texts of asSent, estimated, substituted or missing')
+  }
+  const named = Object.values({
+    ...mapped,
+    ...{ values: values?.from, generation: generation?.column, quality: quality?.column },
+  })
   if (!header && named.flat().some((one) => typeof one === 'string')) {
     refuse(['columns'], 'use positions: the file has no header line with names')
   }

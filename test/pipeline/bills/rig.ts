@@ -9,6 +9,7 @@ import type { Registration } from '../../../schemas/gateway/registration.js'
 import { type RecordFeed, storeColumn } from '../../../schemas/record-feed.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createZone, toDay } from '../../../schemas/time/zone.js'
+import type { ReadQuality } from '../../../schemas/usage-row.js'
 import { placed } from '../../schemas/lint/placed.js'
 import type { RateFiles } from '../../schemas/rating/bills.js'
 import { markReads, migratedStore, publishFile, registeringAt } from '../customers/registering.js'
@@ -41,6 +42,8 @@ export interface Reads {
   readonly seconds?: number
   readonly quantities: readonly string[]
   readonly commodity?: 'Electric' | 'Gas'
+  /** What the sender says of the quantities, if anything. */
+  readonly quality?: Exclude<ReadQuality, 'asSent'>
 }
 
 export const timeZone = 'America/Detroit'
@@ -67,6 +70,7 @@ function toRows({ meter, account = `A${meter}`, site = 'S', seconds = 900, ...re
       quantity,
       account_number: account,
       external_site_id: site,
+      ...(reads.quality && { quality: reads.quality, yields: reads.quality === 'estimated' }),
     }
   })
 }

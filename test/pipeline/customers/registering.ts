@@ -98,6 +98,8 @@ export interface ReadAt {
   readonly commodity?: 'Electric' | 'Gas'
   /** As sent; 1 where it does not matter. */
   readonly quantity?: string
+  /** Whether it is an estimate. */
+  readonly isEstimate?: boolean
 }
 
 /** Rows of `usage_read`, or of a staging table, as an arrival of theirs left them. */
@@ -113,6 +115,7 @@ export function toReadRows(arrival: number, reads: readonly ReadAt[]): readonly 
     account_number: read.accountNumber,
     external_site_id: read.externalSiteId ?? 'S',
     version: String(BigInt(arrival) * 2n ** 32n + BigInt(line + 2)),
+    ...(read.isEstimate && { quality: 'estimated', yields: true }),
   }))
 }
 

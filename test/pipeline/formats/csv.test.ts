@@ -70,7 +70,7 @@ t.test('therms stay therms, and no volume becomes a therm', async (t) => {
   const own = { format: { ...format, unit: 'therm' }, feed: 'Gas' } as const
   const usage = { unit: { Gas: 'therm' } }
   const { plain } = await convert(text('M,2026-01-02,1.085'), { ...own, usage })
-  t.same(rowsOf(plain), ['M,M,M,2026-01-02,1.085,0'])
+  t.same(rowsOf(plain), ['M,M,M,2026-01-02,1.085,0,'])
   for (const [unit, stored] of [
     ['therm', 'ccf'],
     ['therm', 'cm'],
@@ -124,14 +124,14 @@ t.test('times, numbers and quotes are those of the plain layout', async (t) => {
   ]
   for (const [time, more, expected] of cases) {
     const { plain } = await convert(text(`M,${time},1`), { format: { ...format, ...more } })
-    t.equal(rowsOf(plain)[0], `M,M,M,${expected},1,0`, time)
+    t.equal(rowsOf(plain)[0], `M,M,M,${expected},1,0,`, time)
   }
   const odd = await convert(text('"M ""1"", a",2026-01-02 03:15,"2.5"', 'M,2026-01-02 03:15,1e3'), {
     format: { ...format, multiplier: 0.001 },
   })
   t.same(rowsOf(odd.plain), [
-    '"M ""1"", a","M ""1"", a","M ""1"", a",2026-01-02 03:15,0.0025,0',
-    'M,M,M,2026-01-02 03:15,?,0',
+    '"M ""1"", a","M ""1"", a","M ""1"", a",2026-01-02 03:15,0.0025,0,',
+    'M,M,M,2026-01-02 03:15,?,0,',
   ])
 })
 
@@ -228,7 +228,7 @@ t.test('a century of days is read to its last hour', async (t) => {
     records.reduce((sum, { count }) => sum + count, 0),
     days * 24,
   )
-  t.ok(plain.endsWith('M,M,M,2099-12-31T13:00:00Z,1,3600\n'))
+  t.ok(plain.endsWith('M,M,M,2099-12-31T13:00:00Z,1,3600,\n'))
   t.equal([...(ending.dates ?? [])].length, days, 'each date may prove the order of day and month')
 })
 

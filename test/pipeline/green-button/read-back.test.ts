@@ -53,3 +53,26 @@ t.test('therms are exported as therms, and only a file of therms takes them', as
     'therm cannot be converted to ccf, the unit of Gas',
   )
 })
+
+t.test('what the sender says of a read is exported and read back', async (t) => {
+  const who = { accountNumber: 'ACCOUNT-3', meterId: 'GUESSED' }
+  await rig.register(customerAt({ clientId: 'eve', ...who }))
+  const read = { meter: 'GUESSED', account: 'ACCOUNT-3' } as const
+  await rig.readAll([
+    { ...read, from: '2026-01-01T05:00:00Z', quantities: steady('1', 4), quality: 'estimated' },
+    { ...read, from: '2026-01-01T06:00:00Z', quantities: steady('1', 4), quality: 'substituted' },
+    { ...read, from: '2026-01-01T07:00:00Z', quantities: steady('1', 4) },
+  ])
+  const text = await feedOf(store, { ...january, clientId: 'eve' })
+  const setting = { format: { name: 'green-button' }, timeZone } as const
+  const { plain, ending } = await convert(text, setting)
+  const letters = plain
+    .trimEnd()
+    .split('\n')
+    .map((row) => row.split(',')[6])
+  t.same(letters, [...steady('E', 4), ...steady('S', 4), ...steady('', 4)])
+  t.same(ending.warnings, [
+    'intervals estimated by the sender: loaded: 4',
+    'intervals substituted by the sender: loaded: 4',
+  ])
+})

@@ -102,3 +102,35 @@ t.test('a file with few of the meters of its days is compared like any other', a
   await store.command({ sql: sql`DROP TABLE ${id(stagingOf(10).reads)} SYNC` })
   t.same(compared, await stage(10, few))
 })
+
+t.test('a read replaces an estimate that came later, whoever repeated it since', async (t) => {
+  const estimate = { ...read(6, '5'), isEstimate: true }
+  for (const arrival of [11, 12, 13]) await arrive(arrival, 'Electric')
+  await publishReads(store, 12, [estimate])
+  t.match(await stage(13, [estimate]), { duplicate: { rows: 1 } })
+  await publishReads(store, 13, [])
+  const earlier = await stage(11, [read(6, '6')])
+  t.match(earlier, { restated: { rows: 1, quantity: '6' }, superseded: { rows: 0 }, outranked: 0 })
+  await publishReads(store, 11, [read(6, '6')])
+  const stored = await store.rows({
+    sql: "SELECT toString(quantity) AS quantity FROM usage_current WHERE starts_at = '2026-03-01 06:00:00'",
+  })
+  t.same(stored, [{ quantity: '6' }])
+  await arrive(14, 'Electric')
+  t.match(await stage(14, [{ ...estimate, quantity: '6' }]), {
+    superseded: { rows: 1 },
+    outranked: 1,
+  })
+  const isSaid = await stage(14, [{ ...read(6, '6') }])
+  t.match(isSaid, { duplicate: { rows: 1 } })
+})
+
+t.test('what a later estimate repeated stands against earlier estimates', async (t) => {
+  const estimate = (quantity: string) => ({ ...read(7, quantity), isEstimate: true })
+  for (const arrival of [15, 16, 17]) await arrive(arrival, 'Electric')
+  await publishReads(store, 15, [estimate('1')])
+  t.match(await stage(17, [estimate('1')]), { duplicate: { rows: 1 } })
+  await publishReads(store, 17, [])
+  t.match(await stage(16, [estimate('2')]), { superseded: { rows: 1 }, outranked: 0 })
+  t.match(await stage(16, [read(7, '2')]), { restated: { rows: 1 } })
+})

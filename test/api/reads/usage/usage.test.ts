@@ -267,3 +267,27 @@ t.test('bad ranges and cursors are refused', async (t) => {
     t.match(await refused(wrong), { kind: 'wrong', detail: /^cursor: / })
   }
 })
+
+t.test('a point shows what the sender says of its reads, until better ones come', async (t) => {
+  const meter = { meter: 'GUESSED', account: 'ACCOUNT-1' } as const
+  const own = { clientId: 'anna', accountNumber: 'ACCOUNT-1', meterId: 'GUESSED' }
+  await rig.register(customerAt(own))
+  const from = '2026-03-10T04:00:00Z'
+  await rig.readAll([
+    { ...meter, from, quantities: steady('1', 4), quality: 'substituted' },
+    { ...meter, from: '2026-03-10T05:00:00Z', quantities: steady('1', 4), quality: 'estimated' },
+    { ...meter, from: '2026-03-10T06:00:00Z', quantities: steady('1', 88) },
+  ])
+  const day = { from: '2026-03-10', to: '2026-03-10', meterId: 'GUESSED' }
+  const qualities = async (granularity: 'hour' | 'day') => {
+    const { points } = await usagePage(context, 'anna', { ...day, granularity })
+    return points.slice(0, 3).map(({ quality }) => quality)
+  }
+  t.same(await qualities('hour'), ['substituted', 'estimated', 'asSent'])
+  t.same(await qualities('day'), ['estimated'])
+  await rig.read({ ...meter, from, quantities: steady('2', 8) })
+  await rig.read({ ...meter, from, quantities: steady('9', 8), quality: 'estimated' })
+  t.same(await qualities('hour'), ['asSent', 'asSent', 'asSent'])
+  const { points } = await usagePage(context, 'anna', day)
+  t.match(points, [{ quantity: 104, quality: 'asSent' }])
+})

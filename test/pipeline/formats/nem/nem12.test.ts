@@ -143,7 +143,7 @@ t.test('market time is an offset, and units become the one that is stored', asyn
   const text = block('200,NMI1,E1,E1,E1,N1,M1,MWh,30,', `300,20260301,${day(48)},A`)
   const usage = { unit: { Electric: 'Wh' } }
   const { plain } = await convert(text, { format: { ...format, offset: '-05:30' }, usage })
-  t.equal(rowsOf(plain)[0], 'NMI1,NMI1,NMI1-E1,2026-03-01T05:30:00Z,1000000,1800')
+  t.equal(rowsOf(plain)[0], 'NMI1,NMI1,NMI1-E1,2026-03-01T05:30:00Z,1000000,1800,')
   t.equal(total(plain), '48000000')
 })
 

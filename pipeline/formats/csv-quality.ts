@@ -1,0 +1,48 @@
+import type { CsvSettings } from '../../schemas/settings/formats/csv.js'
+import { type QualityLetter, qualityOf } from '../../schemas/usage-row.js'
+
+/** Says of what quality the reads of a row are, and counts what is not as sent. */
+export interface Qualities {
+  of(
+    fields: readonly string[],
+    column: number | undefined,
+    intervals: number,
+  ): QualityLetter | 'missing'
+}
+
+/** Texts of a quality column that are counted apart. */
+const textsMax = 20
+
+/**
+ * Looks up the text of the quality column. One that the profile does not list says nothing: such reads are as
+ * sent, and counted by their text.
+ */
+export function createQualities(
+  setting: CsvSettings['columns']['quality'],
+  count: (what: string, intervals: number) => void,
+): Qualities {
+  if (setting === undefined) return { of: () => '' }
+  const { asSent = [], estimated = [], substituted = [], missing = [] } = setting
+  const known = new Map<string, QualityLetter | 'missing'>([
+    ...['', ...asSent].map((text) => [text, ''] as const),
+    ...estimated.map((text) => [text, 'E'] as const),
+    ...substituted.map((text) => [text, 'S'] as const),
+    ...missing.map((text) => [text, 'missing'] as const),
+  ])
+  const others = new Set<string>()
+  return {
+    of: (fields, column = -1, intervals) => {
+      const text = (fields[column] ?? '').trim()
+      const found = known.get(text)
+      if (found === undefined) {
+        if (others.size < textsMax) others.add(text)
+        const shown = others.has(text) ? JSON.stringify(text.slice(0, 40)) : 'of other texts'
+        count(`with quality ${shown}, which the profile does not list: loaded as sent`, intervals)
+        return ''
+      }
+      if (found === 'missing') count('missing by the quality column: not loaded', intervals)
+      else if (found !== '') count(`${qualityOf(found)} by the sender: loaded`, intervals)
+      return found
+    },
+  }
+}
