@@ -5,7 +5,9 @@ import type { UsageChange } from './announced.js'
 
 /**
  * What differs between the tenancies of some meters before and after: nothing but the rows in memory
- * is looked at. Of a hold without an end all days that the store can have are listed as one range.
+ * is looked at. Of a hold without an end all days that the store can have are listed as one range. A hold that
+ * becomes longer gives all its reads another number, so all its days are listed: reads that came meanwhile
+ * have had none, and who follows the numbers of files is past theirs.
  */
 export function changesBetween(
   before: readonly TenancyRow[],
@@ -39,6 +41,8 @@ interface Segment {
   readonly to: string
   readonly clients: readonly string[]
   readonly codes: string
+  /** The change that gives its reads their number. */
+  readonly change: string
 }
 
 function compareSite(
@@ -54,15 +58,14 @@ function compareSite(
     const own = (segments: readonly Segment[]) => segments.filter((one) => one.account === account)
     return compareAccount(own(old), own(fresh))
   })
-  return changes.map(({ from, to, clients, clientsBefore }): UsageChange => {
-    const isSame = clients.join('\n') === clientsBefore.join('\n')
+  return changes.map(({ from, to, clients, clientsBefore, cause }): UsageChange => {
     return {
       meter_id: meterId,
       local_day: laterOf(firstDay, dayAt(zone, instantOf(from, 0))),
       last_local_day: dayAt(zone, instantOf(to, -1)),
       client_ids_before: clientsBefore,
       client_ids_after: clients,
-      cause: isSame ? 'cost' : 'ownership',
+      cause,
     }
   })
 }
@@ -88,11 +91,13 @@ function segmentsOf({ holds, codes }: TenancyRow): readonly Segment[] {
 }
 
 function toSegment(hold: HoldRow, span: Pick<Segment, 'from' | 'to' | 'codes'>): Segment {
-  return { account: hold.account_number, clients: hold.client_ids, ...span }
+  const { account_number: account, client_ids: clients, change } = hold
+  return { account, clients, change, ...span }
 }
 
 interface Difference extends Pick<Segment, 'from' | 'to' | 'clients'> {
   readonly clientsBefore: readonly string[]
+  readonly cause: UsageChange['cause']
 }
 
 function compareAccount(
@@ -110,14 +115,16 @@ function compareAccount(
     const clientsBefore = old?.clients ?? []
     const clients = fresh?.clients ?? []
     const isSame = clientsBefore.join('\n') === clients.join('\n')
-    if (isSame && (old?.codes ?? '') === (fresh?.codes ?? '')) continue
+    const hasCodes = (old?.codes ?? '') === (fresh?.codes ?? '')
+    if (isSame && hasCodes && (fresh === undefined || old?.change === fresh.change)) continue
+    const cause = isSame && !hasCodes ? 'cost' : 'ownership'
     const last = differences.at(-1)
     const isNext =
       last?.to === from &&
-      JSON.stringify([last.clientsBefore, last.clients]) ===
-        JSON.stringify([clientsBefore, clients])
+      JSON.stringify([last.clientsBefore, last.clients, last.cause]) ===
+        JSON.stringify([clientsBefore, clients, cause])
     if (isNext) differences.pop()
-    differences.push({ from: isNext ? last.from : from, to, clients, clientsBefore })
+    differences.push({ from: isNext ? last.from : from, to, clients, clientsBefore, cause })
   }
   return differences
 }
