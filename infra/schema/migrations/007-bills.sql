@@ -276,7 +276,7 @@ CREATE OR REPLACE VIEW {database}.projected_bill_restatement{onCluster} (
     before.1 AS old_status, toString(status) AS new_status, before.2 AS old_quantity, quantity AS new_quantity,
     before.7 AS old_unit, toString(unit) AS new_unit,
     before.3 AS old_total, total AS new_total, before.4 AS old_usage_version, usage_version AS new_usage_version,
-    before.5 != rate_file_ids AS is_rate_changed, before.6 AS old_run, run AS new_run,
+    toBool(before.5 != rate_file_ids) AS is_rate_changed, before.6 AS old_run, run AS new_run,
     run_published_at AS restated_at, run_published_at AS published_at, published_seq
 FROM
 (

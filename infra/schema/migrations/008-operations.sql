@@ -94,7 +94,7 @@ CREATE OR REPLACE VIEW {database}.freshness{onCluster} (
 SELECT
     company_code, commodity, billing_cycle_id, max(newest) AS newest_interval_end,
     dateDiff('second', newest_interval_end, now('UTC')) / 3600 AS age_hours,
-    ifNull(age_hours * 3600 > {lateAfterSeconds}, true) AS late, max(published) AS published_at, max(seq) AS published_seq
+    toBool(ifNull(age_hours * 3600 > {lateAfterSeconds}, true)) AS late, max(published) AS published_at, max(seq) AS published_seq
 FROM
 (
     SELECT f.company_code AS company_code, f.commodity AS commodity, c.billing_cycle_id AS billing_cycle_id,

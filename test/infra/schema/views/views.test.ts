@@ -7,6 +7,7 @@ import { readStatements } from '../../../../infra/schema/migrate.js'
 import { renderDictionary } from '../../../../infra/schema/views/dictionary.js'
 import { readableOf, toGrants } from '../../../../infra/schema/views/grants.js'
 import { publicNames } from '../../../../infra/schema/views/public-views.js'
+import { id, sql } from '../../../../pipeline/store/sql.js'
 import { migratedStore, profile } from '../../../pipeline/customers/registering.js'
 
 const folder = join(packageRoot(import.meta.url), 'infra', 'schema', 'views')
@@ -67,6 +68,24 @@ t.test('every table, view and column has a comment', async (t) => {
       publicNames.filter((name) => !names.includes(name)),
       ['usage_as_of'],
       `every view has ${column}; the engine stores no columns for a view with a parameter`,
+    )
+  }
+})
+
+t.test('a query returns each column as the type that its view declares', async (t) => {
+  const declared = await store.rows<{ view: string; name: string; type: string }>({
+    sql: 'SELECT table AS view, name, type FROM system.columns WHERE database = currentDatabase()',
+  })
+  for (const view of publicNames.filter((name) => name !== 'usage_as_of')) {
+    const own = declared.filter((one) => one.view === view)
+    const returned = await store.rows<{ name: string; type: string }>({
+      sql: sql`DESCRIBE TABLE (SELECT * FROM ${id(view)})`,
+    })
+    const types = returned.map(({ name, type }) => `${name} ${type}`)
+    t.same(
+      types,
+      own.map(({ name, type }) => `${name} ${type}`),
+      view,
     )
   }
 })
