@@ -16,8 +16,9 @@ export interface Arrive {
    * may have been replaced since, so it may arrive again.
    */
   find(path: string): Promise<number | undefined>
+  /** Gives the file a number, the same one to all processes that claim it at once. */
   claim(source: string, file: LocalFile): Promise<number>
-  /** The same, unless the name is another's by then. */
+  /** The same for an upload, unless the name is another's by then. */
   claimUnless(file: LocalFile, isOfOthers: () => Promise<boolean>): Promise<number | undefined>
 }
 
@@ -32,20 +33,29 @@ export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arriv
     await queues.add('receive', { v: 1, arrival }).catch(letPass)
     return arrival
   }
+  const find: Arrive['find'] = async (path) => {
+    const found = await ledger.latest({ path })
+    if (found === undefined) return undefined
+    const state = await ledger.state(found.arrival)
+    if (state?.settledAt === undefined) return found.arrival
+    const isRefused = state.status === 'quarantined' || state.status === 'replaced'
+    return isRefused || isSchedule(state.feed) ? undefined : found.arrival
+  }
+  const claimUnless = async (entry: FileEntry, isOfOthers: () => Promise<boolean>) => {
+    let known: number | undefined
+    const isRefused = async () => {
+      known = await find(entry.path)
+      return known !== undefined || (await isOfOthers())
+    }
+    const claimed = await ledger.claimUnless(entry, isRefused)
+    return claimed === undefined ? known : receive(claimed)
+  }
   return {
-    find: async (path) => {
-      const found = await ledger.latest({ path })
-      if (found === undefined) return undefined
-      const state = await ledger.state(found.arrival)
-      if (state?.settledAt === undefined) return found.arrival
-      const isRefused = state.status === 'quarantined' || state.status === 'replaced'
-      return isRefused || isSchedule(state.feed) ? undefined : found.arrival
-    },
-    claim: async (source, file) => receive(await ledger.claim(await toEntry(source, file))),
-    claimUnless: async (file, isOfOthers) => {
-      const claimed = await ledger.claimUnless(await toEntry(uploadSource, file), isOfOthers)
-      return claimed && receive(claimed)
-    },
+    find,
+    claim: async (source, file) =>
+      Number(await claimUnless(await toEntry(source, file), async () => false)),
+    claimUnless: async (file, isOfOthers) =>
+      claimUnless(await toEntry(uploadSource, file), isOfOthers),
   }
 }
 

@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createArrive, pushSource } from '../../../pipeline/intake/arrive.js'
+import { createLedger } from '../../../pipeline/ledger/ledger.js'
+import { createFolder } from '../../rig/folder.js'
+import { migratedStore } from '../customers/registering.js'
+
+const store = await migratedStore(t)
+const folder = createFolder(t)
+const ledger = createLedger(store, () => new Date())
+const queued: number[] = []
+/** What several gateways have, each of its own. */
+const createOne = () =>
+  createArrive(ledger, {
+    add: async (_, data) => {
+      if ('arrival' in data) queued.push(data.arrival)
+    },
+  })
+
+function place(name: string) {
+  const path = join(folder, name)
+  writeFileSync(path, name)
+  return { name, path }
+}
+
+t.test('a file that several gateways claim at once is one arrival, queued once', async (t) => {
+  const gateways = [createOne(), createOne(), createOne()]
+  for (let at = 0; at < 10; at++) {
+    const pushed = place(`DEMO_04032024_Electric_${at}.csv`)
+    const [first] = new Set(
+      await Promise.all(gateways.map(({ claim }) => claim(pushSource, pushed))),
+    )
+    const sent = place(`DEMO_05032024_Electric_${at}.csv`)
+    const never = async () => false
+    const [second] = new Set(
+      await Promise.all(gateways.map(({ claimUnless }) => claimUnless(sent, never))),
+    )
+    t.same(await ledger.latest({ path: pushed.path }), await ledger.arrival(Number(first)))
+    t.same(await ledger.latest({ path: sent.path }), await ledger.arrival(Number(second)))
+  }
+  const [row] = await store.rows<{ arrivals: string }>({
+    sql: 'SELECT toString(count()) AS arrivals FROM arrival',
+  })
+  t.equal(row?.arrivals, '20')
+  t.equal(queued.length, 20)
+})
+
+t.test('a file whose name is another sender’s by then is not claimed', async (t) => {
+  const claimed = await createOne().claimUnless(place('DEMO_06032024_Gas.csv'), async () => true)
+  t.equal(claimed, undefined)
+})
