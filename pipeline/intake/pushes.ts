@@ -147,25 +147,34 @@ function createGatherer(options: PushOptions, of: PushedFeed): Gatherer {
   }
 }
 
-/** A new file with its header; its number is the millisecond of the day, or the next free one. */
+/**
+ * A new file with its header; its number is the millisecond of the local day, which no earlier file of
+ * that day has, or the next free one. A file that was there before would be taken for an old arrival.
+ */
 async function begin(
   options: PushOptions,
   { feed, columns, sender }: PushedFeed,
 ): Promise<Gathering> {
   const at = options.now().getTime()
-  const [year, month, day] = dayAt(options.zone, new Date(at)).split('-')
+  const localDay = dayAt(options.zone, new Date(at))
+  const [year, month, day] = localDay.split('-')
   const stem = `${options.companyCodeOf(sender)}_${day}${month}${year}_${feed}`
   const header = `${columns.join(',')}\n`
-  for (let number = at % 86_400_000; ; number++) {
+  for (let number = at - options.zone.dayStart(localDay) * 1_000; ; number++) {
     const name = `${stem}_${number}.csv`
     const whole = join(options.folder, pushedAs({ sender, name }))
-    if ((await attempt(whole, () => ifThere(stat(whole)))) !== undefined) continue
     const path = `${whole}.part`
     const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') return attempt(path, () => Promise.reject(error))
       return undefined
     })
     if (file === undefined) continue
+    // Only now nobody else can give a part this name.
+    if ((await attempt(whole, () => ifThere(stat(whole)))) !== undefined) {
+      await file.close()
+      await rm(path)
+      continue
+    }
     const gathering = { name, path: whole, file, bytes: 0 }
     try {
       await append(options, gathering, header)

@@ -15,7 +15,7 @@ const pushed = (meter: number) => {
 }
 /** Late in the evening of the 4th where the utility is. */
 const nowMs = Date.UTC(2024, 2, 5, 4, 30)
-const stem = `DEMO_04032024_Electric_${nowMs % 86_400_000}`
+const stem = `DEMO_04032024_Electric_${23.5 * 3_600_000}`
 
 const own = (name: string) => pushedAs({ sender: 'ami', name })
 
@@ -140,6 +140,23 @@ t.test('a name that is taken is not written over', async (t) => {
   t.match(gathered, { kind: 'gathered' })
   t.notMatch(gathered, { fileName: `${stem}.csv` })
 })
+
+t.test(
+  'no two files of a day of 25 hours have one name, also if the first is put away',
+  async (t) => {
+    const names = new Set<string>()
+    for (const now of ['2024-11-03T04:30:00.123Z', '2024-11-04T04:30:00.123Z']) {
+      const { pushes, folder } = await createRig(t, { now: () => new Date(now) })
+      await pushes.push(pushed(1))
+      await pushes.close()
+      for (const name of readdirSync(folder)) names.add(name.slice(17))
+    }
+    t.same(
+      [...names],
+      ['DEMO_03112024_Electric_1800123.csv', 'DEMO_03112024_Electric_88200123.csv'],
+    )
+  },
+)
 
 t.test('rows that do not reach the disk are not answered with yes', async (t) => {
   const full = await createRig(t, { freeDiskBytesMin: Number.MAX_SAFE_INTEGER })
