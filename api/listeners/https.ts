@@ -13,7 +13,7 @@ import { readCertificates } from './certificates.js'
 import { createAccept } from './clients.js'
 import { createDrain } from './https-drain.js'
 import { type Listener, type ListenerOptions, piecesMaxOf } from './listener.js'
-import { createRateLimit } from './pace.js'
+import { createRateLimit, paceHandshakes } from './pace.js'
 import { framingOfRequest, readFields } from './strict.js'
 
 export interface HttpsOptions extends ListenerOptions<MutualSettings> {
@@ -57,6 +57,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     requireHostHeader: false,
   })
   server.maxConnections = limits.connectionsMax
+  paceHandshakes(server)
   server.on('secureConnection', (socket: TLSSocket) => {
     if (!accept(socket) || !allow(socket.remoteAddress ?? '')) socket.destroy()
   })
@@ -207,13 +208,22 @@ async function readBody(
         request.pause()
         return end(413)
       }
-      // What has arrived behind this piece is not read.
-      if (pieces.push(piece) > piecesMax) request.destroy()
+      if (pieces.push(piece) > piecesMax) cutOff(request)
     })
     request.once('end', () => end(Buffer.concat(pieces).toString('utf8')))
     request.once('error', () => end(400))
     request.once('close', () => end(400))
   })
+}
+
+/**
+ * Ends the connection of a request. A socket with a listener of its own no longer feeds Node's parser
+ * directly, which would go on with all that has arrived: thousands of pieces.
+ */
+function cutOff(request: IncomingMessage): void {
+  request.socket.on('data', () => undefined)
+  request.removeAllListeners('data')
+  request.destroy()
 }
 
 function toFault({ host, port }: MutualSettings, cause: unknown): Fault {

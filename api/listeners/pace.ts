@@ -1,3 +1,6 @@
+import type { EventEmitter } from 'node:events'
+import type { Socket } from 'node:net'
+
 /**
  * Whether one more request is within the limit of its address; `at` is `performance.now()`.
  */
@@ -32,4 +35,44 @@ export function createRateLimit(requestsPerSecondMax: number): RateLimit {
     counts.set(who, count)
     return count <= requestsPerSecondMax
   }
+}
+
+/** A handshake costs the listener's only thread more than a millisecond. */
+const handshakesPerTurnMax = 10
+
+/**
+ * Begins the handshakes of a TLS server a few in each turn of the event loop, and those of each address
+ * in turn. So a thousand connections that are opened at once hold up neither the requests of open
+ * connections nor the connections of other addresses.
+ */
+export function paceHandshakes(server: EventEmitter): void {
+  const begin = server.listeners('connection')
+  server.removeAllListeners('connection')
+  const waiting = new Map<string, Socket[]>()
+  const beginNext = (): number => {
+    let begun = 0
+    for (const [address, sockets] of waiting) {
+      const socket = sockets.shift()
+      // Behind all other addresses.
+      waiting.delete(address)
+      if (sockets.length > 0) waiting.set(address, sockets)
+      if (socket?.destroyed !== false) continue
+      for (const listener of begin) listener.call(server, socket)
+      if (++begun === handshakesPerTurnMax) break
+    }
+    return begun
+  }
+  const turn = () => {
+    beginNext()
+    if (waiting.size > 0) setImmediate(turn)
+  }
+  server.on('connection', (socket: Socket) => {
+    // Until TLS reports its errors.
+    socket.on('error', () => socket.destroy())
+    const address = socket.remoteAddress ?? ''
+    const sockets = waiting.get(address)
+    if (sockets !== undefined) return void sockets.push(socket)
+    waiting.set(address, [socket])
+    if (waiting.size === 1) setImmediate(turn)
+  })
 }
