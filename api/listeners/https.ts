@@ -14,7 +14,7 @@ import { createAccept } from './clients.js'
 import { createDrain } from './https-drain.js'
 import { type Listener, type ListenerOptions, piecesMaxOf } from './listener.js'
 import { createRateLimit, paceHandshakes } from './pace.js'
-import { framingOfRequest, readFields } from './strict.js'
+import { framingOfRequest, readFields, serveAll } from './strict.js'
 
 export interface HttpsOptions extends ListenerOptions<MutualSettings> {
   /** Which request bodies are streamed to the handler; none by default. */
@@ -64,7 +64,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
   answerMalformed(server, options)
   const serve = createServe(options)
   const drain = createDrain(server, limits.stopMsMax)
-  server.on('request', (request, response) => {
+  serveAll(server, (request, response) => {
     // What had arrived with the handshake of a client that is turned away.
     const { socket } = request
     if (!socket.destroyed) void serve(request, response, () => drain.isClosing(socket))

@@ -1,22 +1,29 @@
+import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 import { createFieldReader, type Fields } from './fields.js'
 import { type Framing, framingOf } from './framing.js'
 
 /**
- * A listener of Node's servers that refuses requests which two servers might read differently, and
- * then serves nothing else on their connection: what follows may be part of a body. Node would go on
+ * Serves requests of one of Node's servers, and refuses those which two servers might read differently.
+ * Then it serves nothing else on their connection: what follows may be part of a body. Node would go on
  * with the next request. Set `requireHostHeader: false`, or Node answers a missing host and goes on.
  */
-export function serveStrictly(serve: RequestListener): RequestListener {
+export function serveStrictly(server: EventEmitter, serve: RequestListener): void {
   const refused = new WeakSet<Socket>()
-  return (request, response) => {
+  serveAll(server, (request, response) => {
     if (refused.has(request.socket)) return
     const framing = framingOfRequest(request, readFields(request), Number.MAX_SAFE_INTEGER)
     if (framing.kind !== 'refused') return serve(request, response)
     refused.add(request.socket)
     response.writeHead(framing.status, { Connection: 'close', 'Content-Length': 0 }).end()
-  }
+  })
+}
+
+/** Also requests with an unknown expectation, which Node answers itself before it goes on. */
+export function serveAll(server: EventEmitter, serve: RequestListener): void {
+  server.on('request', serve)
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }
 
 export function readFields({ rawHeaders }: IncomingMessage): Readonly<Fields> {

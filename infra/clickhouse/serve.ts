@@ -30,13 +30,13 @@ const keepAliveMs = 30_000
 /** ClickHouse's HTTP interface for an engine; the caller listens and closes. */
 export function createFront(front: FrontContext): Server {
   const options = { maxHeaderSize: headerBytesMax, requestTimeout: 0, requireHostHeader: false }
-  const serve = serveStrictly((req, res) => {
+  const server = createServer(options)
+  serveStrictly(server, (req, res) => {
     front.open.add(res)
     res.once('close', () => front.open.delete(res))
     res.on('error', () => undefined)
     route(front, req, res).catch(() => res.destroy())
   })
-  const server = createServer(options, serve)
   server.keepAliveTimeout = keepAliveMs
   if (front.asServer !== undefined) server.timeout = front.asServer.silentMsMax
   return server

@@ -115,13 +115,17 @@ function createServing(
   { tls, setting }: Pick<HealthOptions, 'tls' | 'setting'>,
   serve: (request: IncomingMessage, response: ServerResponse) => void,
 ) {
-  const strict = serveStrictly(serve)
   const requireHostHeader = false
-  if (tls === undefined) return { server: createServer({ requireHostHeader }, strict) }
+  if (tls === undefined) {
+    const server = createServer({ requireHostHeader })
+    serveStrictly(server, serve)
+    return { server }
+  }
   const { files, everyMs, onFailure } = tls
   const read = () => ({ ...readCertificates(files, `${setting}.tls`), minVersion }) as const
   const asks = files.clientCaFile !== undefined && { requestCert: true, rejectUnauthorized: false }
-  const server = createTlsServer({ ...read(), ...asks, requireHostHeader }, strict)
+  const server = createTlsServer({ ...read(), ...asks, requireHostHeader })
+  serveStrictly(server, serve)
   const renew = async () => {
     server.setSecureContext(read())
     if (files.crlFile !== undefined) server.closeAllConnections()

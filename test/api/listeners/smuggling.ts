@@ -56,6 +56,7 @@ const ambiguous: Readonly<Record<string, string>> = {
   'no host': 'GET /first HTTP/1.1\r\nX-A: b\r\n\r\n',
   'two equal hosts': post([host]),
   'two hosts': post(['Host: other']),
+  'two hosts, and an expectation': post(['Host: other', 'Expect: what nobody knows']),
 }
 
 /** Bodies that some parsers end earlier than others. */
