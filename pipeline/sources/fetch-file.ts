@@ -16,7 +16,7 @@ const writeBytes = 1_048_576
  * Copies a remote file to `path`, which exists only once it is complete and flushed. An interrupted
  * attempt leaves a part from which the next resumes if the file is unchanged: the part's name states
  * the file and the bytes flushed. Concurrent attempts never write into each other's parts. Throws
- * `DISK_FULL` before less than the limit is free.
+ * `DISK_FULL` before less than the limit is free, and leaves no part then.
  */
 export async function fetchFile(
   remote: RemoteFiles,
@@ -29,6 +29,27 @@ export async function fetchFile(
   const { name } = arrival
   const watch = createDiskWatch({ folder: dirname(path), name, freeDiskBytesMin })
   try {
+    await fill(part, { remote, arrival, file, watch })
+    await part.finish()
+  } catch (error) {
+    const code = error instanceof Fault ? error.code : undefined
+    // Files that are fetched beside it need the space, and would otherwise wait for each other.
+    if (code === 'DISK_FULL') await rm(part.path(), { force: true })
+    if (code === 'SOURCE_CHANGED') await dropCopies(path)
+    throw error
+  }
+}
+
+interface Filling {
+  readonly remote: RemoteFiles
+  readonly arrival: Arrival
+  readonly file: RemoteFile
+  readonly watch: (bytesLeft: number) => Promise<void>
+}
+
+/** Adds what is missing; after a failure the part is closed. */
+async function fill(part: Part, { remote, arrival, file, watch }: Filling): Promise<void> {
+  try {
     for await (const bytes of bytesOf(remote, file, part.bytes())) {
       await watch(file.bytes - part.bytes())
       await part.add(bytes)
@@ -40,10 +61,8 @@ export async function fetchFile(
   } catch (error) {
     await part.close()
     if (part.bytes() === 0) await rm(part.path(), { force: true })
-    if (error instanceof Fault && error.code === 'SOURCE_CHANGED') await dropCopies(path)
     throw error
   }
-  await part.finish()
 }
 
 /** Removes a copy and its parts. */
