@@ -108,9 +108,11 @@ function createGatherer(options: PushOptions, of: PushedFeed): Gatherer {
   let working: Promise<void> = Promise.resolve()
   const end = async () => {
     if (gathering === undefined) return
-    const { path, file, bytes } = gathering
+    const ending = gathering
+    const { path, file, bytes } = ending
     gathering = undefined
     await attempt(path, async () => {
+      if (!(await isOwn(ending))) return file.close()
       await file.truncate(bytes)
       await file.sync()
       await file.close()
@@ -196,20 +198,29 @@ async function append(
   const bytes = Buffer.from(text)
   const { name, path, file } = gathering
   await refuseFullDisk(folder, { name, bytes: bytes.length }, freeDiskBytesMin)
+  await proveOwn(gathering)
   await attempt(path, async () => {
     await writeAll(file, bytes, gathering.bytes)
     await file.datasync()
   })
-  await proveOwn(path, file)
+  await proveOwn(gathering)
   gathering.bytes += bytes.length
 }
 
-/** Another process may have taken the file over: what is written to it then may be lost. */
-async function proveOwn(path: string, file: FileHandle): Promise<void> {
+/**
+ * Another process may have taken the file over: what is written to it then may be lost, or change a file
+ * that is being loaded.
+ */
+async function proveOwn(gathering: Gathering): Promise<void> {
+  if (await isOwn(gathering)) return
+  const { path } = gathering
+  throw new Fault('SOURCE_CHANGED', `${path} was submitted by another process; push the rows again`)
+}
+
+async function isOwn({ path, file }: Gathering): Promise<boolean> {
   const own = await file.stat()
   const there = await attempt(path, () => ifThere(stat(`${path}.part`)))
-  if (there?.ino === own.ino) return
-  throw new Fault('SOURCE_CHANGED', `${path} was submitted by another process; push the rows again`)
+  return there?.ino === own.ino
 }
 
 /** Claims an arrival for every gathered file without one. */

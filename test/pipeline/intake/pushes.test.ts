@@ -1,4 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { PushedLines } from '../../../pipeline/intake/ambiguous-rows.js'
@@ -129,6 +137,23 @@ t.test('a process whose file another took over loses no row that it has answered
   const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
   t.match(files.join(''), rowOf(1))
   t.match(files.join(''), rowOf(3))
+})
+
+t.test('a process that was held up changes nothing of a file that another took over', async (t) => {
+  const held = await createRig(t)
+  const { folder } = held
+  await held.pushes.push(pushed(1))
+  const part = join(folder, own(`${stem}.csv.part`))
+  // Written by a call that was held up before it could be answered.
+  appendFileSync(part, `${rowOf(2)}\n`)
+  utimesSync(part, 0, 0)
+  await (await createRig(t, { folder })).pushes.close()
+  const whole = join(folder, own(`${stem}.csv`))
+  const text = `${header}\n${rowOf(1)}\n${rowOf(2)}\n`
+  t.equal(readFileSync(whole, 'utf8'), text)
+  await t.rejects(held.pushes.push(pushed(3)), { code: 'SOURCE_CHANGED' })
+  await held.pushes.close()
+  t.equal(readFileSync(whole, 'utf8'), text, 'its arrival has these rows')
 })
 
 t.test('a name that is taken is not written over', async (t) => {
