@@ -83,10 +83,22 @@ export function writeWhole(
   })
 }
 
-/** Copies a file atomically into a folder that is made if it is missing. */
+/**
+ * Copies a file atomically into a folder that is made if it is missing. The copy is durable, because the
+ * file that it was made of may be removed next.
+ */
 export async function copyWhole(from: string, to: string): Promise<void> {
   await makeFolderOf(to)
-  await writeWhole(to, (part) => copyFile(from, part))
+  await writeWhole(to, async (part) => {
+    await copyFile(from, part)
+    await syncFile(part)
+  })
+  await attempt(to, () => syncFolder(dirname(to)))
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  await file.sync().finally(() => file.close())
 }
 
 /** Writes a receipt beside an archived file. */
