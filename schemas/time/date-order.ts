@@ -30,7 +30,8 @@ const monthMax = 12
  */
 export function proveDateOrder(texts: Iterable<string>, fileDate: string): DateOrderProof {
   const dates = readDates(texts)
-  if (dates.length === 0) return { proved: undefined, proof: 'no timestamp begins with a day or month' }
+  if (dates.length === 0)
+    return { proved: undefined, proof: 'no timestamp begins with a day or month' }
   const components = byComponent(dates)
   if (components.length === 2) return { proved: 'mixed', proof: spell(components) }
   const evidence = [components, byFileDate(dates, fileDate), byNeighbours(dates)].flat()

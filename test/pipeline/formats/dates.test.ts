@@ -128,7 +128,10 @@ t.test('the order of the format is that which counts, and the receipt names it',
 t.test('dates that need no order prove none, and say so', async (t) => {
   const layout = layouts['a day in each row'] as Layout
   const found = await judge(layout, ['2026-01-13', '20260114'])
-  t.match(found, { status: 'published', dateOrderProof: /^no timestamp begins with a day or month/ })
+  t.match(found, {
+    status: 'published',
+    dateOrderProof: /^no timestamp begins with a day or month/,
+  })
 })
 
 t.test('the receipt names the timestamps of the file, not of the rows made of it', async (t) => {
