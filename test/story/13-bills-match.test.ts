@@ -21,7 +21,16 @@ import { register } from '../../pipeline/customers/registrations.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { customerAt, registeringAt } from '../pipeline/customers/registering.js'
-import { type Case, dayMs, type Found, meterOf, own, rateHeaders } from './rig/bill-case.js'
+import {
+  amountsOf,
+  billsByInterval,
+  type Case,
+  dayMs,
+  type Found,
+  meterOf,
+  own,
+  rateHeaders,
+} from './rig/bill-case.js'
 import { cases, isThere } from './rig/published-bills.js'
 import { lookUntil, untilAtWork } from './rig/runs-watched.js'
 import { header, openStory, storyProfile, until } from './rig/stack.js'
@@ -136,6 +145,14 @@ t.test('every period is billed by a run of its own', async (t) => {
 
 for (const one of cases) {
   t.test(`bills under ${one.rate}`, async () => one.check(await billsOf(one)))
+
+  t.test(`intervals under ${one.rate} add up to the same`, async (t) => {
+    const [wanted, found] = [await billsOf(one), await billsByInterval(story.reader, meterOf(one))]
+    one.check(found)
+    t.same(found.map(amountsOf), wanted.map(amountsOf), 'to the cent, by line')
+    const reads = found.reduce((sum, bill) => sum + bill.reads, 0)
+    t.equal(reads, one.reads.length, 'each read has a cost')
+  })
 }
 
 const rowsOf = (run: string) =>

@@ -1,4 +1,6 @@
 import t from 'tap'
+import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { sql } from '../../../pipeline/store/sql.js'
 
 /** A rate with what it must come to. */
 export interface Case {
@@ -79,3 +81,37 @@ export const own: Case = {
     t.equal(found?.total, 105.56)
   },
 }
+
+/**
+ * The bills of a meter with totals and lines that are sums of what its intervals cost. Quantities of lines
+ * are those of days, as intervals have none. Rounding of the total is the rest and not a line.
+ */
+export function billsByInterval(
+  store: Pick<Store, 'rows'>,
+  meter: string,
+): Promise<readonly (Found & { readonly reads: number })[]> {
+  return store.rows({
+    sql: sql`SELECT toString(i.start_date) AS start, total, status, reads,
+        arrayMap((name, amount, at) -> CAST((name, toFloat64(quantities[toUInt32(at)]), toFloat64(amount)), 'Tuple(name String, quantity Float64, amount Float64)'),
+          names, amounts, arrayEnumerate(amounts)) AS lines
+      FROM
+      (
+        SELECT start_date, toFloat64(sum(cost)) AS total, any(status) AS status, toUInt32(countIf(quantity IS NOT NULL)) AS reads,
+          arrayPopBack(any(line_names)) AS names, arrayPopBack(sumForEach(line_costs)) AS amounts
+        FROM interval_cost WHERE meter_id = ${meter} GROUP BY start_date
+      ) AS i
+      INNER JOIN
+      (
+        SELECT start_date, sumMap(map(line_number, ifNull(quantity, 0))) AS quantities
+        FROM day_cost_line WHERE meter_id = ${meter} GROUP BY start_date
+      ) AS d ON d.start_date = i.start_date
+      ORDER BY start`,
+    settings: { output_format_json_named_tuples_as_objects: 1 },
+  })
+}
+
+/** What a bill comes to, with its lines that are not 0. */
+export const amountsOf = ({ start, total, status, lines }: Found) => ({
+  ...{ start, total, status },
+  lines: lines.filter(({ amount }) => amount !== 0).map(({ name, amount }) => `${name} ${amount}`),
+})
