@@ -262,7 +262,8 @@ FROM
                                     multiIf(NOT is_read, [toUInt16(0)], length(reads) = length(classes), classes, arrayMap(place -> classes[place], reads.3)) AS interval_classes
                                 FROM
                                 (
-                                  SELECT *, arrayFilter(read -> read.3 BETWEEN 1 AND quarters,
+                                  SELECT *, arrayMin(held_series.1) AS read_seconds, arrayFlatten(arrayMap(s -> s.2, arrayFilter(s -> s.1 = read_seconds, held_series))) AS held,
+                                    arrayFilter(read -> read.3 BETWEEN 1 AND quarters,
                                     arrayMap(read -> (read.1, read.2, intDiv(toInt32(read.1) - toInt32(begins_at), 900) + 1 + if(read_seconds >= 86400, 48, 0)),
                                         if(arrayAll(step -> step >= 0, arrayDifference(arrayMap(at -> toInt64(at), held.1))), held, arraySort(held)))) AS reads
                                   FROM
@@ -272,25 +273,20 @@ FROM
                                         d.is_projected AS is_projected, d.starts_at AS begins_at, d.ends_at AS ends_at, d.unit AS unit, d.per_unit AS per_unit, d.filled AS filled,
                                         d.line_costs AS line_costs, d.classes AS classes, length(d.classes) AS quarters, d.line_classes AS line_classes, d.lowers AS lowers, d.uppers AS uppers,
                                         d.prices AS prices, d.percents AS percents, d.constants AS constants, d.taxable AS taxable, d.line_kinds AS line_kinds, d.line_components AS line_components, d.line_names AS line_names, d.line_tiers AS line_tiers, d.published_at AS published_at, d.published_seq AS published_seq,
-                                        u.finest AS read_seconds,
-                                        arrayFlatten(arrayMap(s -> arrayFilter(read -> arrayExists(span -> span.1 <= read.1 AND read.1 < span.2, s.1), s.2),
-                                            arrayMap(s -> (arrayMap(h -> (h.2, h.3), arrayFilter(h -> notEmpty(h.5) AND (h.1 = s.2 OR (h.1 = '\0' AND s.3)), t.holds)), s.4),
-                                                arrayFilter(s -> s.1 = d.external_site_id, u.series)))) AS held
+                                        arrayFilter(s -> notEmpty(s.2), arrayMap(s -> (s.3, arrayFilter(read -> arrayExists(span -> span.1 <= read.1 AND read.1 < span.2, s.1), s.2)),
+                                            arrayMap(s -> (arrayMap(h -> (h.2, h.3), arrayFilter(h -> notEmpty(h.5) AND (h.1 = s.2 OR (h.1 = '\0' AND s.3)), t.holds)), s.4, s.5),
+                                                arrayFilter(s -> s.1 = d.external_site_id, u.series)))) AS held_series
                                     FROM {database}.bill_day AS d
                                     LEFT JOIN
                                     (
-                                        SELECT meter_id, local_day, min(seconds) AS finest, groupArrayIf((external_site_id, account_number, is_unknown, reads), seconds = least_seconds) AS series
+                                        SELECT meter_id, local_day, groupArray((external_site_id, account_number, is_unknown, reads, seconds)) AS series
                                         FROM
                                         (
-                                            SELECT *, min(seconds) OVER (PARTITION BY meter_id, local_day) AS least_seconds
-                                            FROM
-                                            (
-                                                SELECT meter_id, local_day, seconds, external_site_id, account_number,
-                                                    account_number NOT IN (SELECT account_number FROM {database}.tenancy) AS is_unknown,
-                                                    groupArray((starts_at, reinterpret(quantity, 'Int64'))) AS reads
-                                                FROM {database}.usage_current
-                                                GROUP BY local_day, meter_id, seconds, external_site_id, account_number
-                                            )
+                                            SELECT meter_id, local_day, seconds, external_site_id, account_number,
+                                                account_number NOT IN (SELECT account_number FROM {database}.tenancy) AS is_unknown,
+                                                groupArray((starts_at, reinterpret(quantity, 'Int64'))) AS reads
+                                            FROM {database}.usage_current
+                                            GROUP BY local_day, meter_id, seconds, external_site_id, account_number
                                         )
                                         GROUP BY meter_id, local_day
                                     ) AS u ON u.meter_id = d.meter_id AND u.local_day = d.local_day

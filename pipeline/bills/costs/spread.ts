@@ -45,10 +45,11 @@ const ownSegments = ({ through, before }: EnergyLine): readonly number[] =>
 
 /**
  * Buckets of a single local day each, the earlier day first, that distinguish what the plans of a pass
- * do. Bucket 0 is what lies outside the plans' days.
+ * do. Bucket 0 is what lies outside the plans' days. A day on which the projection begins has its part
+ * ahead apart: reads of it may be there, and count for nothing.
  */
 export function dayBucketsOf(compilation: Compilation, pass: number): PriceBuckets {
-  const { slots } = compilation
+  const { slots, lastActual = Infinity } = compilation
   const isOfSome = new Uint8Array(slots.count)
   for (const { days } of compilation.plans) {
     daysLabelling(compilation, days).forEach((label, slot) => {
@@ -56,7 +57,10 @@ export function dayBucketsOf(compilation: Compilation, pass: number): PriceBucke
     })
   }
   const first = slots.day[0] as number
-  const labels = slots.day.map((day, slot) => (isOfSome[slot] === 0 ? 0 : day - first + 1))
+  const isAhead = (slot: number) => Number((slots.periodDay[slot] as number) > lastActual)
+  const labels = slots.day.map((day, slot) =>
+    isOfSome[slot] === 0 ? 0 : 2 * (day - first) + isAhead(slot) + 1,
+  )
   return createPriceBuckets(slots.count, [...planLabellings(compilation, pass), labels])
 }
 

@@ -20,7 +20,13 @@ await rig.publish({
     'TIER,Credit,Credit,PerPeriod,3.1,false,2025-01-01,',
     'TIER,Least,Minimum,PerPeriod,60,false,2025-01-01,',
   ],
-  BillingCycles: ['7,2026-01-01,2026-01-31', '8,2025-10-20,2025-11-18', '9,2026-01-01,2026-01-31'],
+  BillingCycles: [
+    '7,2026-01-01,2026-01-31',
+    '8,2025-10-20,2025-11-18',
+    '9,2026-01-01,2026-01-31',
+    '10,2026-01-01,2026-01-31',
+    '11,2026-07-01,2026-07-31',
+  ],
 })
 const customer = (meterId: string, rateCode: string, billingCycleId = '7') => {
   const unitOfMeasure = meterId === 'fine' ? 'Wh' : 'kWh'
@@ -37,6 +43,8 @@ await rig.register(
   customer('unknown', 'NOWHERE'),
   customer('autumn', 'TOU', '8'),
   customer('fine', 'TOU', '9'),
+  customer('mixed', 'TOU', '10'),
+  customer('summer', 'TOU', '11'),
 )
 const whole = steady('0.25', 2_976)
 await rig.read({ meter: 'tou', from: january, quantities: whole })
@@ -125,6 +133,25 @@ t.test('intervals in Wh lose nothing that was sent', async (t) => {
   }
 })
 
+t.test('finer reads of an account that nobody has hide no read of the customer', async (t) => {
+  await rig.read({ meter: 'mixed', from: january, seconds: 3_600, quantities: steady('1', 744) })
+  const foreign = { meter: 'mixed', account: 'NOBODY', from: '2026-01-05T05:00:00Z' }
+  await rig.read({ ...foreign, quantities: steady('9', 96) })
+  const quantities = async () => {
+    await rig.bill({ cycleId: '10', start: '2026-01-01' })
+    await costsAddUp(t, rig.store)
+    const rows = await rig.store.rows<Readonly<Record<string, string>>>({
+      sql: `SELECT toString(any(b.quantity)) AS bill, toString(sum(c.quantity)) AS intervals
+        FROM interval_cost AS c INNER JOIN projected_bill AS b ON b.run = c.run AND b.meter_id = c.meter_id WHERE c.meter_id = 'mixed'`,
+    })
+    return Object.values(rows[0] ?? {})
+  }
+  t.same(await quantities(), ['744', '744'])
+  // Reads of two lengths of his own: they are assigned one by one.
+  await rig.read({ meter: 'mixed', from: '2026-01-07T05:00:00Z', quantities: steady('0.5', 96) })
+  t.same(await quantities(), ['768', '768'])
+})
+
 t.test('both hours of a clock change have their own costs', async (t) => {
   await rig.bill({ cycleId: '8', start: '2025-10-20' })
   const hours = await rig.store.rows({
@@ -152,6 +179,21 @@ t.test('an open period has the costs of its days so far, and one row for the res
       INNER JOIN projected_bill AS b ON b.meter_id = m.meter_id WHERE m.meter_id = 'some'`,
   })
   t.same(months, [{ days: '31', is_whole: 1 }])
+  await costsAddUp(t, rig.store)
+})
+
+t.test('an open period that ends by standard time counts no read after its last day', async (t) => {
+  // 37 days and a half, from midnight: the period's day of 8 July begins at 1:00.
+  const from = '2026-06-01T04:00:00Z'
+  await rig.read({ meter: 'summer', from, quantities: steady('1', 37.5 * 96) })
+  const now = () => new Date('2026-07-08T17:00:00Z')
+  const context = { ...rig.context({ periodClock: 'standard' }), now }
+  await bill(context, { cycleId: '11', start: '2026-07-01' })
+  const days = await rig.store.rows({
+    sql: `SELECT is_projected, toString(quantity) AS quantity FROM day_cost
+      WHERE meter_id = 'summer' AND local_day >= '2026-07-07' ORDER BY local_day, is_projected`,
+  })
+  t.same(days[1], { is_projected: false, quantity: '4' }, 'the hour before 1:00')
   await costsAddUp(t, rig.store)
 })
 
