@@ -12,7 +12,7 @@ import { type ExpectedBill, expectBills, type Terms } from './expected-bills.js'
 import { isZero, spelled, zero } from './fraction.js'
 import { type Frame, frames } from './frames.js'
 import { plantCauses } from './planted-causes.js'
-import { drawCustomers, type RandomMeter } from './random-customers.js'
+import { customersOn, drawCustomers, type RandomMeter } from './random-customers.js'
 import { drawTariffs } from './random-tariffs.js'
 import { createWallCalendar } from './wall-calendar.js'
 import { billingFilesOf, cycleFile, rateFilesOf, usageFilesOf } from './written-files.js'
@@ -71,36 +71,9 @@ t.test('random customers come by the real line', async (t) => {
   }
   for (const [day, some] of [...days].sort(([a], [b]) => a - b)) {
     const at = registeringAt(story.store, () => new Date((calendar.startOf(day) + 43_200) * 1_000))
-    const customers = some.flatMap((one) => recordsOn(one, day))
-    await register(at, mergeClients(customers))
+    await register(at, customersOn(some, day))
   }
 })
-
-type Customer = Parameters<typeof register>[1][number]
-
-function recordsOn(one: RandomMeter, day: number): readonly Customer[] {
-  const record = one.records.find((found) => found.day === day)
-  if (record === undefined) return []
-  const codes = {
-    meterType: one.gas ? ('Gas' as const) : ('Electric' as const),
-    unitOfMeasure: one.gas ? 'ccf' : 'kWh',
-    ...{ rateCode: record.rate, billingCycleId: record.cycle, isAMI: true },
-  }
-  const meter = { accountNumber: record.account, externalSiteId: 'S', meterId: one.meter, ...codes }
-  const clients = [record.client, ...(one.sharedWith === undefined ? [] : [one.sharedWith])]
-  return clients.map((clientId) => ({ clientId, acctStatus: 'A', meters: [meter] }))
-}
-
-/** A record has all meters of its client. */
-function mergeClients(customers: readonly Customer[]): readonly Customer[] {
-  const byClient = new Map<string, Customer>()
-  for (const one of customers) {
-    const known = byClient.get(one.clientId)
-    const meters = [...(known?.meters ?? []), ...one.meters]
-    byClient.set(one.clientId, { ...one, meters })
-  }
-  return [...byClient.values()]
-}
 
 interface FoundBill {
   readonly meter: string

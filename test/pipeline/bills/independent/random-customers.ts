@@ -1,5 +1,6 @@
+import type { Registration } from '../../../../schemas/gateway/registration.js'
 import type { Draw } from './draw.js'
-import { type Frame, frames } from './frames.js'
+import { type Frame, frames as longFrames } from './frames.js'
 import type { Tariffs } from './tariff.js'
 import { dayOf, daysBetween, isWeekend, type WallCalendar } from './wall-calendar.js'
 
@@ -51,15 +52,25 @@ const whats = [
 const historyDays = 28
 const longAgo = dayOf('2020-01-01')
 
+export interface CustomersWanted {
+  readonly count: number
+  readonly tariffs: Tariffs
+  readonly calendar: WallCalendar
+  /** The last two overlap. */
+  readonly frames?: readonly Frame[]
+  /** Of the names of accounts and meters. */
+  readonly prefix?: string
+}
+
 /** So many customers, of each kind in turn, each in a frame of its own or of others. */
 export function drawCustomers(
   draw: Draw,
-  { count, tariffs, calendar }: { count: number; tariffs: Tariffs; calendar: WallCalendar },
+  { count, tariffs, calendar, frames = longFrames, prefix = '' }: CustomersWanted,
 ): readonly RandomMeter[] {
+  const overlapping = frames.slice(-2) as [Frame, Frame]
   return Array.from({ length: count }, (_, at) => at).flatMap((at) => {
     const what = whats[(at + Math.floor(at / whats.length)) % whats.length] ?? 'plain'
-    const frame =
-      what === 'cycle' ? draw.pick(frames.slice(-2)) : (frames[at % frames.length] as Frame)
+    const frame = what === 'cycle' ? draw.pick(overlapping) : (frames[at % frames.length] as Frame)
     const meters = what === 'several' ? 2 + draw.below(2) : 1
     const rate = draw.pick(tariffs.codes.filter(({ gas }) => !gas))
     const others = Array.from({ length: meters }, (_, nth) =>
@@ -68,8 +79,9 @@ export function drawCustomers(
         frame,
         tariffs,
         calendar,
-        account: `A${at}`,
-        meter: `M${at}-${nth}`,
+        overlapping,
+        account: `${prefix}A${at}`,
+        meter: `${prefix}M${at}-${nth}`,
         rate: rate.rate,
       }),
     )
@@ -80,6 +92,7 @@ export function drawCustomers(
 interface MeterDraw {
   readonly what: string
   readonly frame: Frame
+  readonly overlapping: readonly [Frame, Frame]
   readonly tariffs: Tariffs
   readonly calendar: WallCalendar
   readonly account: string
@@ -118,17 +131,21 @@ function laterRecords(
     return [{ ...own, client: `${own.client}-new`, account: `${own.account}-new` }]
   if (what === 'renumbered') return [{ ...own, account: `${own.account}-new` }]
   if (what !== 'cycle') return []
-  const other = own.cycle === 'EARLY' ? 'LATE' : 'EARLY'
-  const changed = { ...own, day: dayOf('2026-01-11') + draw.below(21), cycle: other }
+  const [early, late] = at.overlapping
+  const other = own.cycle === early.cycle ? late.cycle : early.cycle
+  const shared = dayOf(early.last) - dayOf(late.first) + 1
+  const changed = { ...own, day: dayOf(late.first) + draw.below(shared), cycle: other }
   return draw.chance(30)
     ? [changed, { ...changed, day: changed.day + 4, rate: draw.pick(at.rates) }]
     : [changed]
 }
 
 /** The days of which a meter of a frame has reads. */
-function readDays({ frame, what }: MeterDraw): readonly number[] {
+function readDays({ frame, what, overlapping }: MeterDraw): readonly number[] {
   const [first, last] = [dayOf(frame.first), dayOf(frame.last)]
-  if (what === 'cycle') return daysBetween(dayOf('2026-01-01'), dayOf('2026-02-10'))
+  if (what === 'cycle') {
+    return daysBetween(dayOf(overlapping[0].first), dayOf(overlapping[1].last))
+  }
   if (frame.today === undefined) return daysBetween(first, last)
   const yesterday = dayOf(frame.today) - 1
   if (!frame.hasLastYearOnly) return daysBetween(first - historyDays, yesterday)
@@ -160,4 +177,28 @@ function drawReads(
 /** What the record said on a day. */
 export function recordOn(records: readonly RecordFrom[], day: number): RecordFrom {
   return (records.findLast((one) => one.day <= day) ?? records[0]) as RecordFrom
+}
+
+/** The records of customers that begin on a day, each with all meters of its client. */
+export function customersOn(meters: readonly RandomMeter[], day: number): readonly Registration[] {
+  const byClient = new Map<string, Registration>()
+  for (const one of meters.flatMap((meter) => recordsOn(meter, day))) {
+    const known = byClient.get(one.clientId)
+    const all = [...(known?.meters ?? []), ...one.meters]
+    byClient.set(one.clientId, { ...one, meters: all })
+  }
+  return [...byClient.values()]
+}
+
+function recordsOn(one: RandomMeter, day: number): readonly Registration[] {
+  const record = one.records.find((found) => found.day === day)
+  if (record === undefined) return []
+  const codes = {
+    meterType: one.gas ? ('Gas' as const) : ('Electric' as const),
+    unitOfMeasure: one.gas ? 'ccf' : 'kWh',
+    ...{ rateCode: record.rate, billingCycleId: record.cycle, isAMI: true },
+  }
+  const meter = { accountNumber: record.account, externalSiteId: 'S', meterId: one.meter, ...codes }
+  const clients = [record.client, ...(one.sharedWith === undefined ? [] : [one.sharedWith])]
+  return clients.map((clientId) => ({ clientId, acctStatus: 'A', meters: [meter] }))
 }
