@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import { pipeline } from 'node:stream'
 import { promisify } from 'node:util'
-import { constants, gzip } from 'node:zlib'
+import { constants, createGzip, gzip } from 'node:zlib'
 import type { Answer } from '../answer.js'
 import type { GatewayRequest } from '../request.js'
 
@@ -34,6 +35,25 @@ export async function toDocument(request: GatewayRequest, body: string): Promise
     body: packed,
     headers: [...typed, ['Content-Encoding', 'gzip']],
   }
+}
+
+export type FeedDownload = Extract<Answer, { readonly kind: 'download' }>
+
+/**
+ * A download, compressed if the client takes gzip, no faster than the client takes it: 300 kB for each. What
+ * one piece became is sent before the next is asked for, as a connection without traffic would be closed. It
+ * has no tag, which would have to be known before the body.
+ */
+export function toDownload(request: GatewayRequest, { stream, headers }: FeedDownload): Answer {
+  const fields = [...headers, ['Vary', 'Authorization, Accept-Encoding']] as const
+  if (!takesGzip(request.field?.('accept-encoding'))) {
+    return { kind: 'download', stream, headers: fields }
+  }
+  const packed = createGzip({ level: constants.Z_BEST_SPEED, flush: constants.Z_SYNC_FLUSH })
+  // What fails or ends one of the two ends the other; who reads it sees the error.
+  pipeline(stream, packed, () => undefined)
+  const encoded = [...fields, ['Content-Encoding', 'gzip']] as const
+  return { kind: 'download', stream: packed, headers: encoded }
 }
 
 /** RFC 9110, section 13.1.2: a list of tags, or `*`, compared without their strength. */

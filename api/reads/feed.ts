@@ -30,7 +30,6 @@ const headers = [
   ['Content-Type', 'application/atom+xml; charset=utf-8'],
   ['Content-Disposition', 'attachment; filename="green-button.xml"'],
   ['Cache-Control', 'private, no-store'],
-  ['Vary', 'Authorization'],
 ] as const
 
 /**

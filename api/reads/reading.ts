@@ -2,12 +2,12 @@ import type { z } from 'zod'
 import { readQuery } from '../../schemas/gateway/reads.js'
 import type { Answer } from '../answer.js'
 import type { GatewayRequest } from '../request.js'
-import { toDocument } from './document.js'
+import { type FeedDownload, toDocument, toDownload } from './document.js'
 
 /** A JSON document as text or a download, or why there is none. */
 export type Reading =
   | { readonly kind: 'found'; readonly body: string }
-  | Extract<Answer, { readonly kind: 'download' }>
+  | FeedDownload
   /** The customer has no such thing, or it does not exist; the reason is for the log. */
   | { readonly kind: 'missing'; readonly reason?: string }
   /** The data that the answer would need are no longer kept. */
@@ -35,7 +35,7 @@ async function toAnswer(request: GatewayRequest, reading: Reading): Promise<Answ
     case 'found':
       return toDocument(request, reading.body)
     case 'download':
-      return reading
+      return toDownload(request, reading)
     case 'missing':
       return { kind: 'bare', status: 404, reason: reading.reason ?? 'not of the customer' }
     case 'gone':

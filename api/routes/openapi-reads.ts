@@ -29,7 +29,10 @@ const busy = {
   },
 } as const
 
-/** The paths by which customers read; large answers are compressed for clients that accept gzip. */
+/**
+ * The paths by which customers read. Downloads and large answers are compressed for clients that accept
+ * gzip.
+ */
 export function toReadPaths({ isDeprecated, refused }: ReadPathsOptions): Json {
   const bearer = { security: [{ bearer: [] }], ...(isDeprecated && { deprecated: true }) }
   return {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { GatewayRequest, GatewayResponse, Handle, Refuse } from '../../../api/request.js'
-import { giveDownloads } from './downloads.js'
+import { giveCompressed, giveDownloads } from './downloads.js'
 import { resistFloods } from './floods.js'
 import { createRaw, type RawClient } from './raw.js'
 import type { Served } from './served.js'
@@ -239,6 +239,7 @@ export async function conform(
 
   resistFloods(t, { serve: () => serve(echo), connectionsMax: limits.connectionsMax, refused })
   giveDownloads(t, serve)
+  giveCompressed(t, serve)
 
   t.test('a stop answers what has come in and closes what is idle', async (t) => {
     let came = 0

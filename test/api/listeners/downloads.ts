@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { constants, gunzipSync } from 'node:zlib'
 import type { Test } from 'tap'
-import type { Handle } from '../../../api/request.js'
+import { toDownload } from '../../../api/reads/document.js'
+import type { GatewayRequest, Handle } from '../../../api/request.js'
 import { createRaw } from './raw.js'
 import type { Served } from './served.js'
 
@@ -131,5 +134,102 @@ export function giveDownloads(
     t.notMatch(await client.textWith(''), '\r\n0\r\n\r\n')
     await closed(streams[0] as Readable)
     client.destroy()
+  })
+}
+
+const unpacked = (answer: string) => {
+  const [head = '', ...rest] = answer.split('\r\n\r\n')
+  const chunks = rest.join('\r\n\r\n')
+  let body = ''
+  for (let at = 0; at < chunks.length; ) {
+    const start = chunks.indexOf('\r\n', at) + 2
+    const length = Number.parseInt(chunks.slice(at, start), 16)
+    body += chunks.slice(start, start + length)
+    at = start + length + 2
+  }
+  const bytes = Buffer.from(body, 'latin1')
+  return { head, text: String(gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH })) }
+}
+
+/** What both listeners promise of a compressed body that comes in pieces. */
+export function giveCompressed(t: Test, serve: (handle: Handle) => Promise<Served>): void {
+  const open = async (make: () => Iterable<string> | AsyncIterable<string>) => {
+    const source = Readable.from(make())
+    const { listener, tls } = await serve(async (request: GatewayRequest) => {
+      const answer = toDownload(request, { kind: 'download', stream: source, headers: [] })
+      if (answer.kind !== 'download') throw new Error(answer.kind)
+      const { stream, headers } = answer
+      stream.on('error', () => undefined)
+      return { status: 200, headers, body: '', stream, id: request.id }
+    })
+    const client = await createRaw({ port: listener.port, tls })
+    const ask = () => client.send(get.replace('\r\n\r\n', '\r\nAccept-Encoding: gzip\r\n\r\n'))
+    return { source, client, ask }
+  }
+
+  t.test('a compressed piece is there before the next one is made', async (t) => {
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const { client, ask } = await open(async function* () {
+      yield `${piece}first\n`
+      await released
+      yield 'last\n'
+    })
+    ask()
+    let seen = ''
+    while (!seen.endsWith('first\n')) {
+      await new Promise(setImmediate)
+      const answer = await client.textWith('')
+      seen = answer.includes('\r\n\r\n') ? unpacked(answer).text : ''
+    }
+    release()
+    const { head, text } = unpacked(await client.textWith('\r\n0\r\n\r\n'))
+    t.equal(text, `${piece}first\nlast\n`)
+    t.match(head, /content-encoding: gzip/i)
+    t.match(head, /transfer-encoding: chunked/i)
+    t.notMatch(head, /content-length/i)
+    client.destroy()
+  })
+
+  t.test('a compressed download that fails is cut, never ended', async (t) => {
+    const { client, ask } = await open(function* () {
+      yield 'one\n'
+      throw new Error('the store is gone')
+    })
+    ask()
+    await client.closed()
+    t.notMatch(await client.textWith(''), '\r\n0\r\n\r\n')
+    client.destroy()
+  })
+
+  t.test('a client that stops reading compressed pieces is dropped', async (t) => {
+    let made = 0
+    const { source, client, ask } = await open(function* () {
+      for (;;) {
+        made++
+        // Compresses to three quarters.
+        yield randomBytes(48 * 1_024).toString('base64')
+      }
+    })
+    client.pause()
+    const before = process.memoryUsage().rss
+    ask()
+    await closed(source)
+    t.ok(made < piecesMax, `${made} pieces of 64 kB`)
+    const grown = process.memoryUsage().rss - before
+    t.ok(grown < 64 * 1_024 ** 2, `${grown} bytes more`)
+    client.destroy()
+  })
+
+  t.test('a client that leaves ends what is compressed for him', async () => {
+    const { source, client, ask } = await open(function* () {
+      for (;;) yield randomBytes(48 * 1_024).toString('base64')
+    })
+    ask()
+    await client.textWith('\r\n\r\n')
+    client.destroy()
+    await closed(source)
   })
 }

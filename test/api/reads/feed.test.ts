@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { buffer, text } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
 import { t } from 'tap'
 import type { Answer } from '../../../api/answer.js'
 import { cutDownload } from '../../../api/answer.js'
@@ -20,9 +21,9 @@ const openFeed = createOpenFeed({ profile, zone: createZone(timeZone), now })
 const context = { ...reading, openFeed }
 const limits = { daysMax: 1_100, feedsMax: 1, waitMsMax: 10 }
 
-const requestOf = (query: string): GatewayRequest => ({
+const requestOf = (query: string, acceptEncoding?: string): GatewayRequest => ({
   ...{ method: 'GET', path: '/v1/gateway/green-button', query, authorization: undefined },
-  ...{ body: '', id: 'a', isMutual: false, startedAt: 0 },
+  ...{ body: '', id: 'a', isMutual: false, startedAt: 0, field: () => acceptEncoding },
 })
 const days = 'from=2026-01-01&to=2026-01-31'
 const allowed = async () => undefined
@@ -43,6 +44,32 @@ t.test('the download is the feed of the command, to the byte', async (t) => {
   })
   t.equal(await text(streamOf(answer)), await feedOf(rig.store, january))
 })
+
+t.test(
+  'it is compressed for a client that takes gzip, and each says what it varies by',
+  async (t) => {
+    const route = createFeedRoute({ ...context, ...limits })
+    const plain = await feedOf(rig.store, january)
+    const vary = ['Vary', 'Authorization, Accept-Encoding']
+    const encoding = ['Content-Encoding', 'gzip']
+    for (const [taken, isPacked] of [
+      ['gzip', true],
+      ['br;q=1, gzip;q=0.1', true],
+      ['*', true],
+      ['gzip;q=0, identity', false],
+      ['br', false],
+      [undefined, false],
+    ] as const) {
+      const answer = await route('anna', requestOf(days, taken), allowed)
+      const body = await buffer(streamOf(answer))
+      const headers = answer.kind === 'download' ? answer.headers : []
+      t.same(headers.slice(-2), isPacked ? [vary, encoding] : [headers.at(-2), vary], `${taken}`)
+      t.notOk(headers.some(([name]) => name === 'ETag'))
+      t.equal(String(isPacked ? gunzipSync(body) : body), plain, `${taken}`)
+      t.equal(body.length < plain.length / 8, isPacked, `${body.length} bytes`)
+    }
+  },
+)
 
 t.test('several parts of a series are one series', async (t) => {
   const reads = { meter: 'HOUSE', account: 'ACCOUNT-1', from: '2026-03-20T04:00:00Z' }
@@ -78,10 +105,11 @@ t.test('a client that does not read holds no lane, and others have their answers
 t.test('a token that ends cuts the download', async (t) => {
   let judged = 0
   const route = createFeedRoute({ ...context, ...limits })
-  const answer = await route('anna', requestOf(days), async () => {
+  const expectAccess = async () => {
     judged++
-    if (judged === 2) throw cutDownload('token or account ended')
-  })
+    if (judged % 2 === 0) throw cutDownload('token or account ended')
+  }
+  const answer = await route('anna', requestOf(days), expectAccess)
   let feed = ''
   const read = async () => {
     for await (const piece of streamOf(answer)) feed += piece
@@ -89,6 +117,9 @@ t.test('a token that ends cuts the download', async (t) => {
   await t.rejects(read(), { message: 'token or account ended' })
   t.match(feed, '<IntervalBlock')
   t.notMatch(feed, '</feed>')
+  const packed = await route('anna', requestOf(days, 'gzip'), expectAccess)
+  await t.rejects(buffer(streamOf(packed)), { message: 'token or account ended' })
+  t.equal((await route('anna', requestOf(days), allowed)).kind, 'download', 'its turn is free')
 })
 
 t.test('who has no reads has no feed, and wrong days are refused', async (t) => {
