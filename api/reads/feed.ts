@@ -10,7 +10,7 @@ import type { ReadSource } from './source.js'
 
 /**
  * Opens the Green Button feed of a client, in pieces; undefined if the client has no reads in the days.
- * `beforePart` is called before each further statement; what it throws ends the feed.
+ * `beforePart` is called before the statements of each further part; what it throws ends the feed.
  */
 export type OpenFeed = (
   store: Pick<Store, 'rows'>,

@@ -1,5 +1,5 @@
 import { type BillsOf, ownBills } from '../store/own-bills.js'
-import { sql, typed } from '../store/sql.js'
+import { type Sql, sql, typed } from '../store/sql.js'
 import type { FeedStore, UsageWanted } from './reads.js'
 
 /** A bill of an ended period. Decimals are texts, days are local, `publishedAt` is epoch seconds. */
@@ -13,19 +13,32 @@ export interface PeriodBill {
   readonly unit: string
   /** Dollars; null if the views have no total. */
   readonly total: string | null
-  /** Those of its lines that are not for energy; null without lines. */
+  /** Dollars of its lines that are not for energy; null without lines. */
   readonly additional: string | null
+  /** These lines: kind, text and dollars. */
+  readonly details: readonly Detail[]
   readonly isBilled: boolean
   readonly publishedAt: number
+  /** What was computed, to which the costs of intervals add up. */
+  readonly computed: Pick<PeriodBill, 'first' | 'last' | 'total'> & { readonly run: string }
 }
 
-type ComputedBill = Omit<PeriodBill, 'isBilled'>
-type BilledPart = Pick<PeriodBill, 'account' | 'meter' | 'quantity' | 'unit' | 'total'> & {
+export type Detail = readonly [kind: string, text: string, dollars: string]
+
+type ComputedBill = Omit<PeriodBill, 'isBilled' | 'computed'> & { readonly run: string }
+type BilledPart = Pick<
+  PeriodBill,
+  'account' | 'meter' | 'quantity' | 'unit' | 'total' | 'details'
+> & {
   readonly start: string
   readonly billedFirst: string
   readonly billedLast: string
   readonly lines: string | null
 }
+
+/** The lines of each bill that are not for energy, in their order. */
+const detailsOf = (kind: Sql, text: Sql) =>
+  sql`arrayMap(line -> (line.2, line.3, line.4), arraySort(groupArrayIf((line_number, toString(${kind}), if(${text} = '', toString(${kind}), ${text}), toString(amount)), ${kind} != 'Energy')))`
 
 /**
  * The client's bills of ended periods that have a day in the range. What the utility billed is used where
@@ -42,10 +55,11 @@ export async function readPeriodBills(
   const computed = await store.rows<ComputedBill>({
     sql: sql`SELECT account_number AS account, meter_id AS meter, commodity, toString(start_date) AS first,
         toString(last_date) AS last, toString(b.quantity) AS quantity, unit, toString(b.total) AS total,
-        if(isNull(b.total), NULL, toString(l.additional)) AS additional,
+        if(isNull(b.total), NULL, toString(l.additional)) AS additional, if(isNull(b.total), [], l.details) AS details, run,
         toUnixTimestamp(toDateTime(published_at)) AS publishedAt
       FROM ${bills} AS b
-      LEFT JOIN (SELECT account_number, meter_id, start_date, sumIf(amount, kind != 'Energy') AS additional
+      LEFT JOIN (SELECT account_number, meter_id, start_date, sumIf(amount, kind != 'Energy') AS additional,
+          ${detailsOf(sql`kind`, sql`name`)} AS details
         FROM projected_bill_line WHERE (account_number, meter_id, start_date) IN ${own}
         GROUP BY account_number, meter_id, start_date) AS l USING (account_number, meter_id, start_date)
       ORDER BY meter, first, account`,
@@ -54,23 +68,26 @@ export async function readPeriodBills(
   const billed = await store.rows<BilledPart>({
     sql: sql`SELECT account_number AS account, meter_id AS meter, toString(start_date) AS start,
         toString(billed_start_date) AS billedFirst, toString(billed_end_date) AS billedLast,
-        toString(quantity_billed) AS quantity, unit, toString(cost_billed) AS total, lines
+        toString(quantity_billed) AS quantity, unit, toString(cost_billed) AS total, lines, details
       FROM bill_variance AS v
       LEFT JOIN (SELECT account_number, meter_id, billing_start_date AS billed_start_date,
-          toNullable(toString(sumIf(amount, line_type != 'Energy'))) AS lines
+          toNullable(toString(sumIf(amount, line_type != 'Energy'))) AS lines,
+          ${detailsOf(sql`line_type`, sql`description`)} AS details
         FROM bill_line WHERE (account_number, meter_id) IN (SELECT account_number, meter_id FROM ${own})
         GROUP BY account_number, meter_id, billing_start_date) AS l
         USING (account_number, meter_id, billed_start_date)
       WHERE (account_number, meter_id, start_date) IN ${own}`,
   })
-  return computed.map((bill) => {
+  return computed.map(({ run, ...bill }) => {
+    const { first, last, total: computed } = bill
+    const own = { ...bill, computed: { run, first, last, total: computed } }
     const found = billed.find(
       ({ account, meter, start }) =>
         account === bill.account && meter === bill.meter && start === bill.first,
     )
-    if (found === undefined) return { ...bill, isBilled: false }
-    const { quantity, unit, total, lines, billedFirst, billedLast } = found
+    if (found === undefined) return { ...own, isBilled: false }
+    const { quantity, unit, total, lines, details, billedFirst, billedLast } = found
     const days = { first: billedFirst, last: billedLast }
-    return { ...bill, ...days, quantity, unit, total, additional: lines, isBilled: true }
+    return { ...own, ...days, quantity, unit, total, additional: lines, details, isBilled: true }
   })
 }

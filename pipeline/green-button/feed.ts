@@ -4,6 +4,7 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import { addDays, type Zone } from '../../schemas/time/zone.js'
 import { type PeriodBill, readPeriodBills } from './bills.js'
 import { readClockRules } from './clock-rules.js'
+import { readCosts } from './costs.js'
 import { atomNamespace, isoOf, toUuid } from './entry.js'
 import {
   type FeedStore,
@@ -25,7 +26,7 @@ import { element, startTag, type Xml } from './xml.js'
 
 export interface GreenButtonContext {
   readonly store: FeedStore
-  /** Called before each statement that reads for the next pieces; what it throws ends the feed. */
+  /** Called before the statements that read for the next pieces; what it throws ends the feed. */
   readonly beforePart?: () => Promise<void>
   readonly profile: Pick<Profile, 'database'>
   readonly zone: Zone
@@ -127,8 +128,10 @@ async function* writeMeter(
     yield lines(written.entries)
     for (const days of partsOf(one)) {
       await beforePart?.()
-      for (const day of await readDays(store, { ...wanted, ...days }, one)) {
-        yield lines([blockEntry(written, day, zone)])
+      const part = { ...wanted, ...days }
+      const costs = await readCosts(store, part, { ...one, bills: own })
+      for (const day of await readDays(store, part, one)) {
+        yield lines([blockEntry({ ...written, costs }, day, zone)])
       }
     }
   }

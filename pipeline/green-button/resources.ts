@@ -1,9 +1,10 @@
 import { daySeconds, nextDay, type Zone } from '../../schemas/time/zone.js'
-import type { PeriodBill } from './bills.js'
+import type { Detail, PeriodBill } from './bills.js'
 import type { ClockRules } from './clock-rules.js'
+import type { Costs } from './costs.js'
 import { entry, interval, resource, toUuid, type Visible } from './entry.js'
 import type { DayReads, Series } from './reads.js'
-import { measureOf, serviceOf, toAmount, toValue } from './units.js'
+import { measureOf, serviceOf, toAmount, toAmounts, toValue } from './units.js'
 import { element, type Xml } from './xml.js'
 
 const root = '/espi/1_1/resource'
@@ -143,7 +144,7 @@ export function openSeries(
 
 /** The reads of one local day. The block is as long as its reads: from the first start to the last end. */
 export function blockEntry(
-  { series, self, multiplier }: SeriesWritten,
+  { series, self, multiplier, costs }: SeriesWritten & { readonly costs: Costs },
   day: DayReads,
   zone: Zone,
 ): Xml {
@@ -154,6 +155,7 @@ export function blockEntry(
     isDaily && start === zone.dayStart(day.day) ? zone.daySeconds(day.day) : seconds
   const readings = day.reads.map(([start, quantity, quality]) =>
     element('IntervalReading', [
+      ...costOf(costs.get(start)),
       element('ReadingQuality', element('quality', qualityCodes[quality])),
       interval('timePeriod', start, lengthOf(start)),
       element('value', toValue(quantity, { unit, multiplier })),
@@ -173,9 +175,31 @@ export function blockEntry(
   })
 }
 
+const costOf = (amount: bigint | undefined) =>
+  amount === undefined ? [] : [element('cost', amount)]
+
+/** Codes of ItemKind: of charges by kind, whatever their sign; other charges are administrative. */
+const itemKinds: Readonly<Record<string, number>> = {
+  ...{ Delivery: 2, Rider: 3, Tax: 5, TaxPercent: 5, TaxAmount: 5, Credit: 8 },
+}
+const administrative = 4
+const noteLengthMax = 256
+
+/** The lines of a bill that are not for energy. They add up to `costAdditionalLastPeriod`. */
+function detailsOf(details: readonly Detail[]): readonly Xml[] {
+  const amounts = toAmounts(details.map(([, , dollars]) => dollars))
+  return details.map(([kind, text], at) =>
+    element('costAdditionalDetailLastPeriod', [
+      element('amount', amounts[at] as bigint),
+      element('note', text.slice(0, noteLengthMax)),
+      element('itemKind', itemKinds[kind] ?? administrative),
+    ]),
+  )
+}
+
 /** The bill of a period. */
 export function summaryEntry(paths: MeterPaths, bill: PeriodBill, zone: Zone): Xml {
-  const { first, last, quantity, unit, total, additional, publishedAt } = bill
+  const { first, last, quantity, unit, total, additional, details, publishedAt } = bill
   const { uom, multiplier } = measureOf(unit, quantity)
   const start = zone.dayStart(first)
   const end = zone.dayStart(nextDay(last))
@@ -188,6 +212,7 @@ export function summaryEntry(paths: MeterPaths, bill: PeriodBill, zone: Zone): X
       interval('billingPeriod', start, end - start),
       ...(total === null ? [] : [element('billLastPeriod', toAmount(total))]),
       ...(additional === null ? [] : [element('costAdditionalLastPeriod', toAmount(additional))]),
+      ...detailsOf(details),
       element('currency', usDollars),
       element('overallConsumptionLastPeriod', [
         element('powerOfTenMultiplier', multiplier),

@@ -70,6 +70,16 @@ export function toAmount(dollars: string): bigint {
   return divide(nanosOf(dollars), 10_000n)
 }
 
+/** The same of several, rounded so that they add up to their sum as `toAmount` has it. */
+export function toAmounts(dollars: readonly string[]): readonly bigint[] {
+  let nanos = 0n
+  return dollars.map((one) => {
+    const before = divide(nanos, 10_000n)
+    nanos += nanosOf(one)
+    return divide(nanos, 10_000n) - before
+  })
+}
+
 function unitOf(unit: string): UnitCodes {
   const found = units[unit]
   if (found === undefined) throw new RangeError(`no ESPI code for the unit ${unit}`)

@@ -78,6 +78,22 @@ t.test('a summary has what was billed, or else what was computed', async (t) => 
   t.match(gas, '<qualityOfReading>11<')
 })
 
+t.test('intervals cost what was computed, and details add up to what is additional', async (t) => {
+  const costs = [...feed.matchAll(/<cost>(-?\d+)<\/cost>/g)].map(([, cost]) => BigInt(cost ?? ''))
+  t.equal(costs.length, 2 * 2_976 + 31, 'each interval has a cost')
+  const totals = [...feed.matchAll(/<billLastPeriod>(\d+)</g)].map(([, total]) =>
+    BigInt(total ?? ''),
+  )
+  const sum = (all: readonly bigint[]) => all.reduce((a, b) => a + b, 0n)
+  // Costs are rounded by day, to a hundred-thousandth of a dollar.
+  const off = sum(costs) - sum(totals)
+  t.ok(off > -50n && off < 50n, `${off} of ${sum(totals)}`)
+  const [house = ''] = entriesOf(feed, 'UsageSummary').filter((one) => one.includes('>19<'))
+  const line =
+    '<costAdditionalDetailLastPeriod><amount>850000</amount><note>Service charge</note><itemKind>4</itemKind></costAdditionalDetailLastPeriod>'
+  t.match(house, `<costAdditionalLastPeriod>850000</costAdditionalLastPeriod>${line}<currency>`)
+})
+
 t.test('the same feed has the same ids, another customer has others', async (t) => {
   const ids = (text: string) => [...text.matchAll(/<id>([^<]*)/g)].map(([, id]) => id)
   t.equal(await feedOf(store, january), feed)
@@ -172,4 +188,19 @@ t.test('what cannot be written is refused with the reason', async (t) => {
   await refuses({ clientId: 'nobody' }, /client nobody is not registered/)
   const march = { from: '2026-03-01', to: '2026-03-31' }
   await refuses(march, /client anna has no reads from 2026-03-01 to 2026-03-31/)
+})
+
+t.test('a bill that was billed otherwise leaves intervals without costs', async (t) => {
+  const at = { clientId: 'dora', accountNumber: 'AD', meterId: 'D', rateCode: 'TAXED' }
+  await rig.register(customerAt(at))
+  await rig.read({ meter: 'D', from: '2026-01-01T05:00:00Z', quantities: steady('0.25', 2_976) })
+  const costs = async () => {
+    await rig.bill({ start: '2026-01-01' })
+    const found = await feedOf(store, { ...january, clientId: 'dora' })
+    t.equal(errorsOf(found), '')
+    return count(found, /<cost>/g)
+  }
+  t.equal(await costs(), 2_976)
+  await rig.publish({ Billing: ['AD,S,D,2026-01-01,2026-01-31,744,744,70,,'] })
+  t.equal(await costs(), 0)
 })
