@@ -264,8 +264,8 @@ interface Picked {
 }
 
 /**
- * Each read goes to the tenancy at its start; of several series of a tenancy the finest of each day
- * counts. `day_starts` has the slot at which each period day begins.
+ * Each read goes to the tenancy at its start; of several series of a tenancy the finest of each day counts.
+ * Those of an ended period alone decide their length. `day_starts` has the first slot of each period day.
  */
 function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statement {
   const { slots, tables } = scan
@@ -273,19 +273,20 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
   const starts = [...dayStarts(slots), slots.count]
   const isPresent = sql`slot >= greatest(${literal(from)}, day_starts[first_day - ${literal(firstDay)} + 1])
             AND slot < least(${literal(to)}, day_starts[last_day - ${literal(firstDay)} + 2])`
+  const longest = scan.past === undefined ? sql`maxIf(seconds, ${isPresent})` : sql`max(seconds)`
   return {
     sql: sql`INSERT INTO ${id(into)} (${columns})
       WITH ${literal(starts)} AS day_starts
       SELECT meter_id, external_site_id, account_number, client_id, first_day, ${literal(scanPasses.odd)}, longest,
         vector, daily, present, estimated, negative, covered, seen
       FROM (
-        SELECT meter_id, external_site_id, account_number, client_id, first_day, max(seconds) AS longest,
-          intDiv(sumIf(seconds, ${isPresent}), longest) AS present,
+        SELECT meter_id, external_site_id, account_number, client_id, first_day, ${longest} AS longest,
+          intDivOrZero(sumIf(seconds, ${isPresent}), longest) AS present,
           toUInt32(countIf(is_estimate AND ${isPresent})) AS estimated, toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative, ${sumsOf(scan)}
         FROM (
           SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
             m.client_id AS client_id, m.first_day AS first_day, m.last_day AS last_day, u.local_day AS local_day,
-            u.seconds AS seconds, u.length AS length, u.micros AS micros, u.slot AS slot, u.class AS class, u.day_class AS day_class,
+            u.seconds AS seconds, u.length AS length, u.micros AS micros, u.is_estimate AS is_estimate, u.slot AS slot, u.class AS class, u.day_class AS day_class,
             min(u.seconds) OVER (PARTITION BY ${owner}, u.local_day) AS finest
           FROM (${readsOf(scan, ofMeters(meters), back)}) AS u
           INNER JOIN (SELECT * FROM ${id(tables.members)} WHERE meter_id IN (${meters})) AS m

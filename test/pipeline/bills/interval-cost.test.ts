@@ -26,6 +26,7 @@ await rig.publish({
     '9,2026-01-01,2026-01-31',
     '10,2026-01-01,2026-01-31',
     '11,2026-07-01,2026-07-31',
+    '12,2026-01-01,2026-01-31',
   ],
 })
 const customer = (meterId: string, rateCode: string, billingCycleId = '7') => {
@@ -45,6 +46,7 @@ await rig.register(
   customer('fine', 'TOU', '9'),
   customer('mixed', 'TOU', '10'),
   customer('summer', 'TOU', '11'),
+  customer('finer', 'TOU', '12'),
 )
 const whole = steady('0.25', 2_976)
 await rig.read({ meter: 'tou', from: january, quantities: whole })
@@ -180,6 +182,29 @@ t.test('an open period has the costs of its days so far, and one row for the res
   })
   t.same(months, [{ days: '31', is_whole: 1 }])
   await costsAddUp(t, rig.store)
+})
+
+t.test('only reads of the period decide how long its intervals are', async (t) => {
+  const day = { meter: 'finer', from: '2025-12-31T05:00:00Z', seconds: 86_400 }
+  await rig.read({ ...day, quantities: ['24'] })
+  await rig.read({ meter: 'finer', from: january, quantities: steady('0.25', 60) })
+  const bills = async () => {
+    await rig.bill({ cycleId: '12', start: '2026-01-01' })
+    await costsAddUp(t, rig.store)
+    const rows = await rig.bills(
+      `meter_id, status, toString(quantity) AS quantity, intervals_present, interval_seconds`,
+    )
+    return rows.find((row) => row['meter_id'] === 'finer')
+  }
+  const found = {
+    status: 'sparse',
+    quantity: '15',
+    intervals_present: '60',
+    interval_seconds: '900',
+  }
+  t.match(await bills(), found, 'some have arrived')
+  await rig.read({ meter: 'finer', from: january, quantities: whole })
+  t.match(await bills(), { status: 'computed', quantity: '744' }, 'none is too long')
 })
 
 t.test('an open period that ends by standard time counts no read after its last day', async (t) => {

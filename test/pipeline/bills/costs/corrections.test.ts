@@ -21,7 +21,7 @@ const rig = await billRig(t)
 const { store } = rig
 const calendar = createWallCalendar(timeZone)
 const cases = Number(process.argv[3] ?? sample({ short: 60, long: 10_000 }))
-const batchSize = 250
+const batchSize = 500
 
 /** Short periods with a clock change or new prices, open ones, and two cycles that overlap. */
 const frames: readonly Frame[] = [
