@@ -23,7 +23,7 @@ export interface MovableClient {
 }
 
 /** A store whose client can be pointed to the other replica before any statement. */
-export function createClient({ stores }: Replicas, around: Around): MovableClient {
+export function createClient({ stores }: Pick<Replicas, 'stores'>, around: Around): MovableClient {
   let current: Replica = 'r1'
   const write = async <T>(text: string, run: (store: Store) => Promise<T>): Promise<T> => {
     await around.before(text)

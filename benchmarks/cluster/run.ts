@@ -7,6 +7,8 @@ import { createLineOn } from '../../test/pipeline/by-hand.js'
 import { profile } from '../../test/pipeline/customers/registering.js'
 import { createReplicas, type Replicas, replicas } from '../../test/rig/replicas/start.js'
 import { createClient } from './client.js'
+import { createClock } from './clock.js'
+import { createConnections } from './connections.js'
 import { createWatch, type Property, properties, type Violation } from './properties.js'
 import { eraseAtNight, play, sweepServer } from './schedule.js'
 import { behindTables, createWeather } from './weather.js'
@@ -111,17 +113,21 @@ function toResult(seed: number, all: readonly Played[]): ClusterResult {
 
 /**
  * Two replicas on which an hour is a second: where the schema leaves the time for which tokens are
- * kept to ClickHouse, whose default is an hour, they are forgotten within the schedules.
+ * kept to ClickHouse, whose default is an hour, they are forgotten within the schedules. Each table has an
+ * entry in its log, since an empty one looks as if it had to be read before each job.
  */
 async function createWorld(): Promise<Replicas> {
   const world = await createReplicas(profile)
   for (const store of Object.values(world.stores)) {
-    const tables = await store.rows<{ name: string }>({
-      sql: `SELECT name FROM system.tables WHERE database = currentDatabase()
-        AND name IN ('arrival', 'publication', 'audit_log')
-        AND engine_full NOT LIKE '%replicated_deduplication_window_seconds%'`,
+    const tables = await store.rows<{ name: string; is_kept: number }>({
+      sql: `SELECT name, name IN ('arrival', 'publication', 'audit_log')
+          AND engine_full NOT LIKE '%replicated_deduplication_window_seconds%' AS is_kept
+        FROM system.tables
+        WHERE database = currentDatabase() AND startsWith(engine, 'Replicated')`,
     })
-    for (const { name } of tables) {
+    for (const { name, is_kept } of tables) {
+      await store.command({ sql: `ALTER TABLE ${name} MODIFY COMMENT ''` })
+      if (is_kept === 0) continue
       await store.command({
         sql: `ALTER TABLE ${name} MODIFY SETTING replicated_deduplication_window_seconds = 1,
           cleanup_delay_period = 1, max_cleanup_delay_period = 1`,
@@ -152,14 +158,18 @@ async function playOn(
   const drawn = seed * 1_000_003 + schedule
   const prefix = `S${schedule}-`
   const folder = mkdtempSync(join(tmpdir(), 'tieline-cluster-'))
-  const weather = createWeather(world, drawn)
+  const clock = createClock()
+  const connections = await createConnections(world, profile)
+  const { breakNext } = connections
+  const weather = createWeather(world, { seed: drawn, clock, breakNext })
   const watch = createWatch(world, prefix)
   const violations: Violation[] = []
   let statements = 0
   let isClear = false
-  const client = createClient(world, {
+  const client = createClient(connections, {
     before: async (text) => {
       statements++
+      clock.tick()
       if (!isClear) await weather.before(text, client)
     },
     after: async (text) => {
@@ -177,9 +187,11 @@ async function playOn(
     const billing = { ...profile.billing, presentShareMin: 0 }
     const store = spoil(client.store)
     const line = createLineOn(store, folder, { termination, billing })
-    const stage = { line, watch, catchUp: createCatchUp(store, behindTables), prefix, seed: drawn }
+    const catchUp = createCatchUp(store, behindTables)
+    const stage = { line, watch, clock, catchUp, prefix, seed: drawn }
     violations.push(...(await play(stage)))
     await weather.clear()
+    await connections.idle()
     isClear = true
     for (const _ of replicas) {
       violations.push(...(await sweepServer(stage)))
@@ -191,6 +203,7 @@ async function playOn(
     const seconds = (performance.now() - start) / 1_000
     return { seed, schedule, statements, seconds, violations }
   } finally {
+    await connections.close()
     rmSync(folder, { recursive: true, force: true })
   }
 }

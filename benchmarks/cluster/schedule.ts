@@ -7,7 +7,7 @@ import { sweep } from '../../pipeline/steps/sweep.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { customerAt } from '../../test/pipeline/customers/registering.js'
 import type { Violation } from './properties.js'
-import { retried, type Stage, takeGoodFile, tryOut } from './take-in.js'
+import { type Stage, takeGoodFile, tryOut } from './take-in.js'
 
 /** A step of a schedule: its place in it, and what names files of no other step. */
 interface Step {
@@ -123,8 +123,8 @@ export function eraseAtNight(stage: Stage): Promise<readonly Violation[]> {
   return tryOut(stage, 'erase', () => eraseDue(stage.line.context))
 }
 
-async function isErased({ line }: Stage, account: string): Promise<boolean> {
-  const rows = await retried(() =>
+async function isErased({ line, clock }: Stage, account: string): Promise<boolean> {
+  const rows = await clock.retried(() =>
     line.context.store.rows({
       sql: sql`SELECT 1 FROM erasure WHERE account_number = ${account} AND rank = 3`,
     }),

@@ -3,15 +3,14 @@ import { load } from '../../pipeline/steps/load.js'
 import { receive } from '../../pipeline/steps/receive.js'
 import { reconcile } from '../../pipeline/steps/reconcile.js'
 import { settle } from '../../pipeline/steps/settle.js'
-import { Fault } from '../../schemas/fault.js'
 import type { LineByHand } from '../../test/pipeline/by-hand.js'
+import type { Clock } from './clock.js'
 import type { Violation, Watch } from './properties.js'
-
-const attemptsMax = 50
 
 export interface Stage {
   readonly line: LineByHand
   readonly watch: Watch
+  readonly clock: Clock
   readonly catchUp: () => Promise<void>
   /** What the names of the schedule's meters, accounts and clients begin with. */
   readonly prefix: string
@@ -29,17 +28,17 @@ export async function takeGoodFile(
   stage: Stage,
   { name, rows, header }: GoodFile,
 ): Promise<readonly Violation[]> {
-  const { line, watch } = stage
+  const { line, watch, clock } = stage
   const { context } = line
   try {
-    const { arrival } = await retried(() => line.arrive(name, rows, header))
+    const { arrival } = await clock.retried(() => line.arrive(name, rows, header))
     await stepped(stage, { job: 'receive', arrival }, () => receive(context, arrival))
     for (const task of line.loads.splice(0)) {
       await stepped(stage, { job: 'load', arrival }, () => load(context, task))
     }
     await stepped(stage, { job: 'reconcile', arrival }, () => reconcile(context, arrival))
     await asJob(stage, `settle-${arrival}`, () => settle(context, arrival))
-    const state = await retried(() => context.ledger.state(arrival))
+    const state = await clock.retried(() => context.ledger.state(arrival))
     if (state?.status !== 'quarantined') return watch.lookAtSettled(arrival)
     return [{ property: 'good files quarantined', what: `${name}: ${state.reason}` }]
   } catch (error) {
@@ -56,14 +55,18 @@ async function stepped(
   try {
     await asJob(stage, `${step.job}-${step.arrival}`, run)
   } catch (error) {
-    await retried(() => failFile(stage.line.context, step, error))
+    await stage.clock.retried(() => failFile(stage.line.context, step, error))
   }
 }
 
 /** As the worker runs a job: its statements bear its name, and each attempt first catches up. */
-function asJob<T>({ line, catchUp }: Stage, name: string, run: () => Promise<T>): Promise<T> {
+function asJob<T>(
+  { line, catchUp, clock }: Stage,
+  name: string,
+  run: () => Promise<T>,
+): Promise<T> {
   const { store } = line.context
-  return retried(() =>
+  return clock.retried(() =>
     store.runTask(name, async () => {
       await catchUp()
       return run()
@@ -82,16 +85,6 @@ export async function tryOut(
     return []
   } catch (error) {
     return refused(what, error)
-  }
-}
-
-export async function retried<T>(run: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await run()
-    } catch (error) {
-      if (!(error instanceof Fault) || !error.retry || attempt === attemptsMax) throw error
-    }
   }
 }
 

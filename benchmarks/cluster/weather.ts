@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ClickHouseError } from '@clickhouse/client'
 import { draw } from '../../infra/demo/draw.js'
-import { type Store, toStoreFault } from '../../pipeline/store/clickhouse.js'
-import type { Fault } from '../../schemas/fault.js'
+import type { Store } from '../../pipeline/store/clickhouse.js'
 import { type Lagging, lag, synchronize } from '../../test/rig/replicas/lag.js'
 import { type Replica, type Replicas, replicas } from '../../test/rig/replicas/start.js'
 import type { MovableClient } from './client.js'
+import type { Clock } from './clock.js'
+import { type Break, breaks } from './connections.js'
+import { drawnFault, type Errors, lostAnswers, refusals } from './faults.js'
+import { createKeeper } from './keeper.js'
 
 /** Before these statements something happens far more often than before others. */
 const named =
@@ -32,23 +34,8 @@ const mergeMsMax = 500
 /** A statement on a table that lags waits for the other replica, which is not coming. */
 const lagMsMax = 30
 const slowMs = 150
-
-/** How a server refuses a statement when Keeper or the other replica is away. */
-const refusals = {
-  '203': 'NO_FREE_CONNECTION',
-  '225': 'NO_ZOOKEEPER',
-  '242': 'TABLE_IS_READ_ONLY',
-  '279': 'ALL_CONNECTION_TRIES_FAILED',
-  '285': 'TOO_FEW_LIVE_REPLICAS',
-  '999': 'KEEPER_EXCEPTION',
-} as const
-/** How it says that it does not know whether it carried the statement out. */
-const lostAnswers = {
-  '209': 'SOCKET_TIMEOUT',
-  '319': 'UNKNOWN_STATUS_OF_INSERT',
-  '341': 'UNFINISHED',
-  '999': 'KEEPER_EXCEPTION',
-} as const
+/** Characters that name what a statement does, to which table. */
+const shapeLength = 60
 
 /** The client of the schedule. */
 export type Moved = Pick<MovableClient, 'current' | 'failOver'>
@@ -72,7 +59,34 @@ const kinds = [
   ['refuse', 'refuse', 'stop', 'lift', 'merge'],
   ['leave', 'leave', 'refuse', 'lift', 'merge'],
   ['fail over', 'refuse', 'stop', 'stop', 'lift', 'merge'],
+  ['keeper', 'keeper', 'stop', 'lift', 'merge'],
+  ['break', 'break', 'stop', 'lift', 'merge'],
+  ['keeper', 'break', 'fail over', 'stop', 'lift', 'merge'],
 ] as const
+type Kind = readonly (typeof kinds)[number][number][]
+
+/** Percent of statements before which something happens, before the first time in a job. */
+const odds = { named: 50, brokenWrite: 25, other: 4 } as const
+
+/**
+ * Draws before which statements of a job something happens. Each time halves the odds of the statement, so
+ * that a job of many statements gets to the last ones too, and to its end.
+ */
+function createOdds(kind: Kind, clock: Clock): (text: string, drawn: number) => boolean {
+  const times = new Map<string, number>()
+  let job = 0
+  return (text, drawn) => {
+    if (job !== clock.begun()) times.clear()
+    job = clock.begun()
+    const isBroken = kind.includes('break') && !/^\W*(SELECT|WITH)/.test(text)
+    const first = named.test(text) ? odds.named : isBroken ? odds.brokenWrite : odds.other
+    const shape = text.replace(/\d+/g, '').slice(0, shapeLength)
+    const before = times.get(shape) ?? 0
+    if (drawn >= first / 2 ** before) return false
+    times.set(shape, before + 1)
+    return true
+  }
+}
 
 interface Stopped {
   readonly replica: Replica
@@ -80,10 +94,20 @@ interface Stopped {
   readonly tables: readonly string[]
 }
 
-/** Draws lag, merges, fail-over and refusals by the seed and the count of statements. */
-export function createWeather({ stores }: Replicas, seed: number): Weather {
-  const kind: readonly (typeof kinds)[number][number][] =
-    kinds[draw(seed, 0, 0) % kinds.length] ?? []
+export interface WeatherOptions {
+  readonly seed: number
+  readonly clock: Clock
+  /** Breaks the connection of the next statement. */
+  readonly breakNext: (how: Break) => void
+}
+
+/** Draws lag, merges, fail-over, refusals and broken connections by the seed and the count of statements. */
+export function createWeather(
+  { stores }: Replicas,
+  { seed, clock, breakNext }: WeatherOptions,
+): Weather {
+  const kind: Kind = kinds[draw(seed, 0, 0) % kinds.length] ?? []
+  const happens = createOdds(kind, clock)
   let count = 0
   let stoppedAt = 0
   const stopped: Stopped[] = []
@@ -129,28 +153,36 @@ export function createWeather({ stores }: Replicas, seed: number): Weather {
     })
     while (await Promise.race([merging.then(() => false), sleep(mergeMsMax, true)])) await lift()
   }
-  const fault = (text: string, errors: Readonly<Record<string, string>>): Fault => {
-    const [code, type] = Object.entries(errors)[pick(7, Object.keys(errors).length)] as [
-      string,
-      string,
-    ]
-    const error = new ClickHouseError({ code, type, message: 'drawn' })
-    return toStoreFault(text, { error, wording: 'verbatim' })
+  const keeper = createKeeper(clock, pick)
+  const fault = (text: string, errors: Errors) => drawnFault(text, errors, (all) => pick(7, all))
+  /** A statement that was left waits for a replica, and nobody for it. */
+  const breakOne = () => {
+    breakNext(breaks[pick(8, breaks.length)] as Break)
+    setTimeout(lift, slowMs)
+  }
+  const happen = async (text: string, client: Moved) => {
+    if (!happens(text, pick(1, 100))) return
+    const what = kind[pick(2, kind.length)]
+    if (what === 'fail over') client.failOver()
+    else if (what === 'leave') await leave(client.current() === 'r1' ? 'r2' : 'r1')
+    else if (what === 'stop') await stop()
+    else if (what === 'lift') await lift()
+    else if (what === 'merge') await merge()
+    else if (what === 'break') breakOne()
+    else if (what === 'keeper') keeper.leave(client.current())
+    else throw fault(text, refusals)
   }
   return {
     before: async (text, client) => {
       count++
       if (stopped.length > 0 && count - stoppedAt > laggingStatementsMax) await lift()
-      if (pick(1, 100) >= (named.test(text) ? 50 : 4)) return
-      const what = kind[pick(2, kind.length)]
-      if (what === 'fail over') client.failOver()
-      else if (what === 'leave') await leave(client.current() === 'r1' ? 'r2' : 'r1')
-      else if (what === 'stop') await stop()
-      else if (what === 'lift') await lift()
-      else if (what === 'merge') await merge()
-      else throw fault(text, refusals)
+      await happen(text, client)
+      const refusal = keeper.refusal(text, client.current())
+      if (refusal !== undefined) throw refusal
     },
     after: (text) => {
+      const lost = keeper.lost(text)
+      if (lost !== undefined) throw lost
       if (!kind.includes('refuse') || !named.test(text) || pick(6, 100) >= 10) return
       throw fault(text, lostAnswers)
     },
