@@ -1,12 +1,15 @@
+import { once } from 'node:events'
 import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createStore } from '../../pipeline/store/clickhouse.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Replicas } from '../../test/rig/replicas/start.js'
 
 /** How the connection of a statement breaks. */
 export type Break = keyof typeof instead | Carried
-/** Breaks of a statement that reaches the server: while it runs, and goes on, or when it has ended. */
+/** Breaks of a statement that reaches the server: before it does, while it runs, or when it has ended. */
 type Carried = keyof typeof answers
 
 export interface Connections {
@@ -22,22 +25,26 @@ export interface Connections {
 const page = '<html><body>502 Bad Gateway</body></html>'
 /** A head is longer with the parameters of a statement. */
 const headBytesMax = 1024 * 1024
+/** A server takes a statement up so much later than its client has left. */
+const lateMs = 40
 
 /** Of a proxy, with a status that a server has, too. */
-const sendPage = (response: ServerResponse, status: number) =>
+const sendPage = (response: ServerResponse, status: number): void => {
   response.writeHead(status, { 'Content-Type': 'text/html' }).end(page)
+}
 
 /** What a client gets whose statement reaches no server. */
 const instead = {
-  unsent: (response) => response.destroy(),
+  unsent: (response) => void response.destroy(),
   'page before': (response) => sendPage(response, 502),
   'page of success before': (response) => sendPage(response, 200),
 } as const satisfies Record<string, (response: ServerResponse) => void>
 
 /** What a client gets once its statement has ended. */
 const answers = {
-  left: (response) => response.destroy(),
-  unanswered: (response) => response.destroy(),
+  late: () => undefined,
+  left: (response) => void response.destroy(),
+  unanswered: (response) => void response.destroy(),
   page: (response) => sendPage(response, 502),
   'page of success': (response) => sendPage(response, 200),
   'late error': (response, answer) =>
@@ -57,18 +64,18 @@ export async function createConnections(world: Replicas, profile: Profile): Prom
   const running = new Set<Promise<void>>()
   const agent = new Agent({ keepAlive: true })
   const engineUrl = world.stores.r1.address.url
-  const forward = (incoming: IncomingMessage, response: ServerResponse): void => {
+  const forward = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     const how = next.shift()
     response.on('error', () => undefined)
-    if (how !== undefined && !isCarried(how)) {
-      incoming.resume().once('end', () => instead[how](response))
-      return
+    const body = await buffer(incoming)
+    if (how !== undefined && !isCarried(how)) return instead[how](response)
+    if (how === 'late') {
+      response.destroy()
+      await sleep(lateMs)
     }
     const { method, headers } = incoming
     const outgoing = request(new URL(incoming.url ?? '/', engineUrl), { agent, method, headers })
-    const ended = new Promise<void>((resolve) => outgoing.once('close', resolve))
-    running.add(ended)
-    void ended.then(() => running.delete(ended))
+    const ended = once(outgoing, 'close')
     outgoing.on('error', () => response.destroy())
     outgoing.on('response', (answer) => {
       if (how === undefined) {
@@ -79,9 +86,15 @@ export async function createConnections(world: Replicas, profile: Profile): Prom
       answer.resume().once('end', () => answers[how](response, answer))
     })
     if (how === 'left') outgoing.once('finish', () => response.destroy())
-    incoming.pipe(outgoing)
+    outgoing.end(body)
+    await ended
   }
-  const server = createServer({ maxHeaderSize: headBytesMax, requestTimeout: 0 }, forward)
+  const carry = (incoming: IncomingMessage, response: ServerResponse): void => {
+    const carried = forward(incoming, response).catch(() => void response.destroy())
+    running.add(carried)
+    void carried.then(() => running.delete(carried))
+  }
+  const server = createServer({ maxHeaderSize: headBytesMax, requestTimeout: 0 }, carry)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const storeOf = (replica: keyof Replicas['stores']) =>
