@@ -1,3 +1,4 @@
+import type { Settings } from '../../pipeline/store/clickhouse.js'
 import type { Fault } from '../../schemas/fault.js'
 import { type Replica, replicas } from '../../test/rig/replicas/start.js'
 import type { Clock } from './clock.js'
@@ -10,6 +11,8 @@ export interface Keeper {
   refusal(text: string, replica: Replica): Fault | undefined
   /** The error of a statement in whose middle Keeper was lost, which was carried out. */
   lost(text: string): Fault | undefined
+  /** Settings of an insert in which the engine itself loses Keeper, before or after one of its requests. */
+  failing(): Settings
 }
 
 /** Staging and tables of a run of bills are on one server, without Keeper. */
@@ -20,6 +23,8 @@ const asksReplicas = /FROM system\.replicas/
 /** It is away for one second of the schedule, or twice, 4 times ... 32 times as long. */
 const awayMs = 1_000
 const doublings = 6
+/** An insert has some ten requests. */
+const lostShare = 0.1
 
 export function createKeeper(
   clock: Clock,
@@ -46,5 +51,10 @@ export function createKeeper(
       isLosing = false
       return drawnFault(text, lostInKeeper, (among) => pick(35, among))
     },
+    failing: () => ({
+      insert_keeper_fault_injection_probability: lostShare,
+      insert_keeper_fault_injection_seed: 1 + pick(36, 2 ** 31),
+      insert_keeper_max_retries: 0,
+    }),
   }
 }

@@ -170,7 +170,7 @@ async function playOn(
     before: async (text) => {
       statements++
       clock.tick()
-      if (!isClear) await weather.before(text, client)
+      return isClear ? undefined : weather.before(text, client)
     },
     after: async (text) => {
       if (!isClear) weather.after(text)

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { draw } from '../../infra/demo/draw.js'
-import type { Store } from '../../pipeline/store/clickhouse.js'
+import type { Settings, Store } from '../../pipeline/store/clickhouse.js'
 import { type Lagging, lag, synchronize } from '../../test/rig/replicas/lag.js'
 import { type Replica, type Replicas, replicas } from '../../test/rig/replicas/start.js'
 import type { MovableClient } from './client.js'
@@ -41,8 +41,8 @@ const shapeLength = 60
 export type Moved = Pick<MovableClient, 'current' | 'failOver'>
 
 export interface Weather {
-  /** What is drawn for the moment before a statement. */
-  before(text: string, client: Moved): Promise<void>
+  /** What is drawn for the moment before a statement; returns settings with which it is sent. */
+  before(text: string, client: Moved): Promise<Settings | undefined>
   after(text: string): void
   /** Milliseconds after which a statement waits for a replica that lags. */
   patienceMs(text: string): number
@@ -62,6 +62,8 @@ const kinds = [
   ['keeper', 'keeper', 'stop', 'lift', 'merge'],
   ['break', 'break', 'stop', 'lift', 'merge'],
   ['keeper', 'break', 'fail over', 'stop', 'lift', 'merge'],
+  ['inject', 'inject', 'stop', 'lift', 'merge'],
+  ['inject', 'keeper', 'fail over', 'stop', 'lift', 'merge'],
 ] as const
 type Kind = readonly (typeof kinds)[number][number][]
 
@@ -78,7 +80,8 @@ function createOdds(kind: Kind, clock: Clock): (text: string, drawn: number) => 
   return (text, drawn) => {
     if (job !== clock.begun()) times.clear()
     job = clock.begun()
-    const isBroken = kind.includes('break') && !/^\W*(SELECT|WITH)/.test(text)
+    const isBroken =
+      (kind.includes('break') || kind.includes('inject')) && !/^\W*(SELECT|WITH)/.test(text)
     const first = named.test(text) ? odds.named : isBroken ? odds.brokenWrite : odds.other
     const shape = text.replace(/\d+/g, '').slice(0, shapeLength)
     const before = times.get(shape) ?? 0
@@ -160,8 +163,8 @@ export function createWeather(
     breakNext(breaks[pick(8, breaks.length)] as Break)
     setTimeout(lift, slowMs)
   }
-  const happen = async (text: string, client: Moved) => {
-    if (!happens(text, pick(1, 100))) return
+  const happen = async (text: string, client: Moved): Promise<Settings | undefined> => {
+    if (!happens(text, pick(1, 100))) return undefined
     const what = kind[pick(2, kind.length)]
     if (what === 'fail over') client.failOver()
     else if (what === 'leave') await leave(client.current() === 'r1' ? 'r2' : 'r1')
@@ -170,15 +173,18 @@ export function createWeather(
     else if (what === 'merge') await merge()
     else if (what === 'break') breakOne()
     else if (what === 'keeper') keeper.leave(client.current())
+    else if (what === 'inject') return keeper.failing()
     else throw fault(text, refusals)
+    return undefined
   }
   return {
     before: async (text, client) => {
       count++
       if (stopped.length > 0 && count - stoppedAt > laggingStatementsMax) await lift()
-      await happen(text, client)
+      const settings = await happen(text, client)
       const refusal = keeper.refusal(text, client.current())
       if (refusal !== undefined) throw refusal
+      return settings
     },
     after: (text) => {
       const lost = keeper.lost(text)

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { createClock } from '../../../benchmarks/cluster/clock.js'
 import { createKeeper } from '../../../benchmarks/cluster/keeper.js'
+import { profile } from '../../pipeline/customers/registering.js'
+import { createReplicas } from '../../rig/replicas/start.js'
 
 const drawing = (drawn: Readonly<Record<number, number>>) => (stream: number, among: number) =>
   (drawn[stream] ?? 0) % among
@@ -42,4 +44,18 @@ t.test('a write in whose middle Keeper is lost is carried out, and none after it
   t.ok(keeper.refusal(insert, 'r1'))
   t.ok(keeper.refusal(insert, 'r2'), 'it has left both')
   t.ok(keeper.refusal('SELECT table FROM system.replicas', 'r1'), 'the replica knows')
+})
+
+t.test('the engine loses Keeper within an insert, before or after a request', async (t) => {
+  const { stores, close } = await createReplicas(profile)
+  t.teardown(close)
+  let drawn = 0
+  const keeper = createKeeper(createClock(), () => drawn++)
+  const failed: unknown[] = []
+  for (let arrival = 1; arrival <= 30; arrival++) {
+    const insert = stores.r1.insert('arrival', [{ arrival, claim: 'C' }], keeper.failing())
+    await insert.catch((error: unknown) => failed.push(error))
+  }
+  t.ok(failed.length > 0 && failed.length < 30, `${failed.length} of 30 inserts failed`)
+  for (const error of failed) t.match(error, { code: 'STORE_UNREACHABLE' })
 })

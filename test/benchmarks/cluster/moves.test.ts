@@ -48,9 +48,10 @@ for (const { feed, rowsOf, header, table } of files) {
         let isArmed = false
         const client = createClient(world, {
           before: async (text) => {
-            if (!isArmed || !moment.test(text.trim())) return
+            if (!isArmed || !moment.test(text.trim())) return undefined
             isArmed = false
             client.failOver()
+            return undefined
           },
           after: async () => undefined,
           look: async () => undefined,
