@@ -143,7 +143,7 @@ const trustingBroken: Spoil = (store) => {
   }
 }
 
-/** Gives up an insert that was refused some times in a row. */
+/** Gives up inserts into a table after some refusals. */
 const givingUp: Spoil = (store) => {
   let last = ''
   let times = 0
@@ -176,7 +176,7 @@ const defects: Readonly<Record<Property, readonly [schedule: number, spoil: Spoi
   'good files quarantined': [bills, refusingLost],
   'statements refused': [bills, copyingReplicated],
 }
-/** Defects that only one kind of weather shows: connections that break, Keeper that is away for a while. */
+/** Defects that need broken connections, and some refusals of one table; Keeper that is away brings these. */
 const ofWeather: readonly (readonly [Property, readonly [number, Spoil]])[] = [
   ['settled rows missing', [3, trustingBroken]],
   ['statements refused', [81, givingUp]],
