@@ -197,7 +197,7 @@ async function read(file: Buffer, layout: Layout, size: number): Promise<Found> 
 }
 
 const part = '("(?:[^"]|"")*"|[^",]*)'
-const plain = new RegExp(`^${part},${part},${part},([^,]*),([^,]*),\\d+$`)
+const plain = new RegExp(`^${part},${part},${part},([^,]*),([^,]*),\\d+,[ES]?$`)
 
 /** What a record says of reads is there in its line, in this order: nothing is invented or moved. */
 function problemOf(

@@ -39,6 +39,7 @@ test('companies and zone are enough: everything else has the documented default'
       intervals: { Electric: [900, 3_600], Gas: ['day', 3_600] },
       unit: { Electric: 'kWh', Gas: 'ccf' },
       negative: { Electric: true, Gas: false },
+      estimates: 'yield',
       quantityMax: 999_999_999,
       futureHours: 24,
       rejectedShareMax: 0.01,
