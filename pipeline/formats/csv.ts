@@ -6,7 +6,7 @@ import type { RejectCode } from '../../schemas/usage-row.js'
 import { type MappedColumns, mapColumns, splitFields } from './csv-columns.js'
 import { createQualities } from './csv-quality.js'
 import { createTimes, isOffset } from './csv-time.js'
-import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
+import { type Conversion, createTally, type FormatContext, type SentRecord } from './format.js'
 import { readLines, type SentLine } from './lines.js'
 import {
   createInstants,
@@ -36,9 +36,9 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
   const identify = createIdentify()
   let mapped: MappedColumns | undefined
   let width = 0
-  const left = new Map<string, number>()
+  const tally = createTally()
   const count = (what: string, intervals: number) => {
-    if (intervals > 0) left.set(what, (left.get(what) ?? 0) + intervals)
+    if (intervals > 0) tally.count(what, intervals)
   }
   const qualities = createQualities(columns.quality, count)
   let isUnended = false
@@ -152,7 +152,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       isUnended,
       dates: reader.dates,
       timestampFormat: reader.timestampFormat(),
-      warnings: tallyWarnings(left, 'intervals'),
+      warnings: tally.warnings('intervals'),
     }),
   }
 }

@@ -46,14 +46,30 @@ export interface Ending {
 
 const warningsMax = 20
 
-/** What was counted while a file was read, for its receipt; `things` are what was counted. */
-export function tallyWarnings(
-  counted: ReadonlyMap<string, number>,
-  things: 'intervals' | 'periods',
-): readonly string[] {
-  const all = [...counted].map(([what, count]) => `${things} ${what}: ${count}`)
-  const more = all.length - warningsMax
-  return more > 0 ? [...all.slice(0, warningsMax), `and ${more} other kinds of ${things}`] : all
+/** Kinds that are counted apart. */
+const kindsMax = 1_000
+
+/** Counts what is worth a note while a file is read, by kind. */
+export interface Tally {
+  count(what: string, number?: number): void
+  /** For the receipt; `things` are what was counted. */
+  warnings(things: 'intervals' | 'periods'): readonly string[]
+}
+
+/** `others` are what is counted together once there are too many kinds. */
+export function createTally(others = 'of other kinds'): Tally {
+  const counted = new Map<string, number>()
+  return {
+    count: (what, number = 1) => {
+      const kept = counted.has(what) || counted.size < kindsMax ? what : others
+      counted.set(kept, (counted.get(kept) ?? 0) + number)
+    },
+    warnings: (things) => {
+      const all = [...counted].map(([what, count]) => `${things} ${what}: ${count}`)
+      const more = all.length - warningsMax
+      return more > 0 ? [...all.slice(0, warningsMax), `and ${more} other kinds of ${things}`] : all
+    },
+  }
 }
 
 /** Turns one file into rows of the plain layout. Reading the same bytes again gives the same rows. */

@@ -11,15 +11,15 @@ import {
   forecast,
   type SentSeries,
 } from './espi-series.js'
-import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from './format.js'
+import { type Conversion, createTally, type FormatContext, type SentRecord } from './format.js'
 import { createDecoder, inPieces, type SentLine } from './lines.js'
 import {
   emptyRecord,
   negated,
   plainQuantity,
   plainRead,
-  readColumnsExtra,
   refusedRecord,
+  statedReads,
   toInstantText,
 } from './plain-row.js'
 import { createTagReader, type XmlTag } from './xml-tags.js'
@@ -61,10 +61,7 @@ export function createGreenButton(
   const open = (count: (what: string) => void) => createToRead(context, count)
   const file = createEspiFile(settings, context, open)
   return {
-    rowFormat: {
-      ...{ stated: true, qualities: true, extraColumns: readColumnsExtra },
-      times: { stamp: 'start' },
-    },
+    rowFormat: statedReads,
     records: file.records,
     ending: () => ({ ...file.ending('intervals'), dates: [] }),
   }
@@ -78,9 +75,8 @@ export function createEspiFile(
 ) {
   const reader = createTagReader(context.lineBytesMax)
   const series = createSeries(settings, context)
-  const counted = new Map<string, number>()
-  const count = (what: string) => counted.set(what, (counted.get(what) ?? 0) + 1)
-  const toRecord = open(count)
+  const tally = createTally()
+  const toRecord = open(tally.count)
   const held = new Map<string, SentReading[]>()
   let heldCount = 0
   const records: SentRecord[] = []
@@ -184,7 +180,7 @@ export function createEspiFile(
         : undefined,
       isUnended: false,
       warnings: [
-        ...tallyWarnings(counted, things),
+        ...tally.warnings(things),
         ...(bills > 0 ? [`bills (UsageSummary): not loaded: ${bills}`] : []),
       ],
     }),

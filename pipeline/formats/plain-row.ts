@@ -58,6 +58,14 @@ interface PlainRead {
 /** Columns of a read behind those of the plain layout: its length and its quality. */
 export const readColumnsExtra = 2
 
+/** How rows are to be read that have instants and state both. */
+export const statedReads = {
+  stated: true,
+  qualities: true,
+  extraColumns: readColumnsExtra,
+  times: { stamp: 'start' },
+} as const
+
 export function plainRead(identifiers: string, read: PlainRead): string {
   return `${identifiers}${read.timestamp},${read.quantity},${read.seconds},${read.quality}\n`
 }

@@ -1,8 +1,8 @@
 import type { Nem12Settings } from '../../../schemas/settings/formats/nem12.js'
 import { isCalendarDay, offsetSeconds } from '../../../schemas/time/timestamp.js'
 import { daySeconds } from '../../../schemas/time/zone.js'
-import { qualityOf } from '../../../schemas/usage-row.js'
-import { type Conversion, type FormatContext, type SentRecord, tallyWarnings } from '../format.js'
+import { type QualityLetter, qualityLetters } from '../../../schemas/usage-row.js'
+import { type Conversion, createTally, type FormatContext, type SentRecord } from '../format.js'
 import type { SentLine } from '../lines.js'
 import {
   createInstants,
@@ -12,8 +12,8 @@ import {
   plainIdentifiers,
   plainQuantity,
   plainRead,
-  readColumnsExtra,
   refusedRecord,
+  statedReads,
 } from '../plain-row.js'
 import { type Scale, sumTexts, unitScale } from '../scale.js'
 import { createNemFile } from './file.js'
@@ -40,8 +40,6 @@ interface PendingDay {
 
 /** Lengths of intervals, minutes, as far as the market has them and their divisors. */
 const minutesMax = 60
-/** Kinds of intervals that are counted apart. */
-const kindsMax = 1_000
 /** 400 records of one 300 record: more than a day has intervals are not kept in memory. */
 const rangesMax = 1_440
 
@@ -51,11 +49,7 @@ const rangesMax = 1_440
  * or its 400 records is rejected as a whole: nothing says which of its values are right.
  */
 export function createNem12(settings: Nem12Settings, context: FormatContext): Conversion {
-  const left = new Map<string, number>()
-  const count = (what: string, intervals: number) => {
-    const kept = left.has(what) || left.size < kindsMax ? what : 'of other registers'
-    left.set(kept, (left.get(kept) ?? 0) + intervals)
-  }
+  const { count, warnings } = createTally('of other registers')
   const instants = createInstants()
   let channel: Channel | undefined
   let pending: PendingDay | undefined
@@ -100,12 +94,9 @@ export function createNem12(settings: Nem12Settings, context: FormatContext): Co
     refused: refusedRecord,
   })
   return {
-    rowFormat: {
-      ...{ stated: true, qualities: true, extraColumns: readColumnsExtra },
-      times: { stamp: 'start' },
-    },
+    rowFormat: statedReads,
     records: file.records,
-    ending: () => ({ ...file.ending(), dates: [], warnings: tallyWarnings(left, 'intervals') }),
+    ending: () => ({ ...file.ending(), dates: [], warnings: warnings('intervals') }),
   }
 }
 
@@ -192,16 +183,18 @@ function toReads(
   if (typeof qualities === 'string') return refuse('BAD_RECORD', qualities)
   const texts = instants(start, seconds, intervals)
   const rows: string[] = []
+  const letters = qualities.map(nemLetter)
   for (const [index, quality] of qualities.entries()) {
     if (quality === 'N') continue
     const value = plainQuantity(scale((fields[2 + index] as string).trim()))
     const quantity = isGeneration ? negated(value) : value
     const timestamp = texts[index] as string
-    rows.push(plainRead(identifiers, { timestamp, quantity, seconds, quality: nemLetter(quality) }))
+    const letter = letters[index] as QualityLetter
+    rows.push(plainRead(identifiers, { timestamp, quantity, seconds, quality: letter }))
   }
-  for (const name of ['estimated', 'substituted'] as const) {
-    const found = qualities.filter((quality) => qualityOf(nemLetter(quality)) === name)
-    if (found.length > 0) count(`${name} by the sender: loaded`, found.length)
+  for (const [letter, name] of Object.entries(qualityLetters)) {
+    const found = letters.filter((one) => one === letter).length
+    if (found > 0) count(`${name} by the sender: loaded`, found)
   }
   if (rows.length < intervals)
     count('without data (quality N): not loaded', intervals - rows.length)

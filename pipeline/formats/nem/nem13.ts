@@ -1,7 +1,7 @@
 import type { Nem13Settings } from '../../../schemas/settings/formats/nem13.js'
 import { isCalendarDay, offsetSeconds } from '../../../schemas/time/timestamp.js'
 import { daysBetween, periodRow, refusedPeriod } from '../billed/period.js'
-import { type BilledContext, type Conversion, type SentRecord, tallyWarnings } from '../format.js'
+import { type BilledContext, type Conversion, createTally, type SentRecord } from '../format.js'
 import type { SentLine } from '../lines.js'
 import { emptyRecord, negated, plainIdentifiers, plainQuantity } from '../plain-row.js'
 import { unitScale } from '../scale.js'
@@ -11,8 +11,6 @@ import { createNemFile } from './file.js'
 const notEnergy = /^[kM]?VA(r|rh|h)?$/i
 /** Estimated, substituted, and finally substituted. */
 const guessed = 'ESF'
-/** Kinds of periods that are counted apart. */
-const kindsMax = 1_000
 
 /** The fields of a 250 record that are read. */
 interface Consumption {
@@ -32,11 +30,7 @@ interface Consumption {
  * as billed periods. Times are market time. The day of the later read belongs to the next period.
  */
 export function createNem13(settings: Nem13Settings, context: BilledContext): Conversion {
-  const counted = new Map<string, number>()
-  const count = (what: string) => {
-    const kept = counted.has(what) || counted.size < kindsMax ? what : 'of other kinds'
-    counted.set(kept, (counted.get(kept) ?? 0) + 1)
-  }
+  const { count, warnings } = createTally()
   const file = createNemFile({
     version: 'NEM13',
     setting: 'files.format.Billing',
@@ -52,7 +46,7 @@ export function createNem13(settings: Nem13Settings, context: BilledContext): Co
   return {
     rowFormat: { extraColumns: 0 },
     records: file.records,
-    ending: () => ({ ...file.ending(), warnings: tallyWarnings(counted, 'periods') }),
+    ending: () => ({ ...file.ending(), warnings: warnings('periods') }),
   }
 }
 
