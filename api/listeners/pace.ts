@@ -49,7 +49,7 @@ export function paceHandshakes(server: EventEmitter): void {
   const begin = server.listeners('connection')
   server.removeAllListeners('connection')
   const waiting = new Map<string, Socket[]>()
-  const beginNext = (): number => {
+  const turn = () => {
     let begun = 0
     for (const [address, sockets] of waiting) {
       const socket = sockets.shift()
@@ -60,10 +60,6 @@ export function paceHandshakes(server: EventEmitter): void {
       for (const listener of begin) listener.call(server, socket)
       if (++begun === handshakesPerTurnMax) break
     }
-    return begun
-  }
-  const turn = () => {
-    beginNext()
     if (waiting.size > 0) setImmediate(turn)
   }
   server.on('connection', (socket: Socket) => {

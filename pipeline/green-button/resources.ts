@@ -9,7 +9,7 @@ import { element, type Xml } from './xml.js'
 
 const root = '/espi/1_1/resource'
 const usDollars = 840
-/** "Raw": the files say nothing about validation and estimation of a read. */
+/** "Raw": the sender says nothing of a read. */
 const rawQuality = 14
 /** Edited by hand; and estimated, for which the schema has no code that leaves the method open. */
 const qualityCodes = { asSent: rawQuality, substituted: 7, estimated: 8 } as const

@@ -52,8 +52,9 @@ export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arriv
   }
   return {
     find,
+    // Refused only where it is known.
     claim: async (source, file) =>
-      Number(await claimUnless(await toEntry(source, file), async () => false)),
+      (await claimUnless(await toEntry(source, file), async () => false)) as number,
     claimUnless: async (file, isOfOthers) =>
       claimUnless(await toEntry(uploadSource, file), isOfOthers),
   }

@@ -33,8 +33,8 @@ export function readPoints(source: ReadSource, wanted: PointsWanted): Promise<re
   return source.lines({ sql: pointsSql(wanted) })
 }
 
-/** What a read is marked with; a point has the highest mark of its reads. */
-const marks = { corrected: 1, substituted: 2, estimated: 3 } as const
+/** The quality of a read; of its reads a point has the last in this order. */
+const qualities = ['asSent', 'corrected', 'substituted', 'estimated']
 
 /** Behind all reads, so that a gap before the end of the page is found like any other. */
 const endOfTime = 4_294_967_295
@@ -51,13 +51,12 @@ function pointsSql(wanted: PointsWanted): Sql {
     SELECT ${utc(sql`p.1`)} AS start, ${utc(sql`p.2`)} AS end,
       concat(substring(${local}, 1, 22), ':', substring(${local}, 23)) AS localStart,
       p.3 AS quantity, p.4 AS unit,
-      multiIf(p.8, 'projected', p.5 = 0, 'missing', p.7 > 0, 'partial', p.6 = ${literal(marks.estimated)}, 'estimated',
-        p.6 = ${literal(marks.substituted)}, 'substituted', p.6 = ${literal(marks.corrected)}, 'corrected', 'asSent') AS quality,
+      multiIf(p.8, 'projected', p.5 = 0, 'missing', p.7 > 0, 'partial', ${literal(qualities)}[p.6]) AS quality,
       p.5 AS reads, p.7 AS secondsMissing, p.9 AS cost, p.10 AS costStatus, ${namedCosts} AS costs
     FROM (SELECT arrayJoin(arrayConcat(
-      arrayMap(g -> (g.1, g.2, ${noQuantity}, ${noText}, toUInt64(0), toUInt8(0), toInt64(g.2 - g.1), false, ${noCost}, 'noBill', ${noLines}),
+      arrayMap(g -> (g.1, g.2, ${noQuantity}, ${noText}, toUInt64(0), toUInt64(0), toInt64(g.2 - g.1), false, ${noCost}, 'noBill', ${noLines}),
         ${isCut ? cutGaps : sql`gaps`}),
-      if(at = ${literal(endOfTime)}, [], [(at, upto, sum_of, unit, reads, mark, ${missing}, is_ahead, cost, status, lines)]))) AS p
+      if(at = ${literal(endOfTime)}, [], [(at, upto, sum_of, unit, reads, worst, ${missing}, is_ahead, cost, status, lines)]))) AS p
     FROM
     (
       SELECT *, max(if(is_ahead, toUInt32(0), upto)) OVER (ORDER BY at, unit ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before,
@@ -103,7 +102,7 @@ const cutGaps = sql`arrayFlatten(arrayMap(g -> arrayMap((a, b) -> (a, b),
  */
 function bucketRows(wanted: PointsWanted): Sql {
   return sql`SELECT at, if(max(is_read), maxIf(row_upto, is_read), max(row_upto)) AS upto, is_ahead, sum(row_quantity) AS sum_of, unit,
-      sum(is_read) AS reads, max(row_mark) AS mark, toInt64(sum(row_present)) AS present, sum(row_cost) AS cost,
+      sum(is_read) AS reads, max(row_rank) AS worst, toInt64(sum(row_present)) AS present, sum(row_cost) AS cost,
       if(hasAll(groupUniqArrayIf(day, NOT is_read), groupUniqArrayIf(day, is_read)),
         argMinIf(row_status, (row_cost IS NOT NULL, row_status = 'computed', row_status), NOT is_read), 'noBill') AS status,
       CAST(sumMap(keys, costs), 'Tuple(Array(String), Array(Decimal(38, 6)))') AS lines
@@ -118,7 +117,7 @@ function bucketRows(wanted: PointsWanted): Sql {
 function billedRows(wanted: PointsWanted): Sql {
   return sql`SELECT toUInt32(if(is_whole, cost_at, starts[bucket])) AS at, toUInt32(if(is_whole, cost_upto, ends[bucket])) AS row_upto,
       is_projected AS is_ahead, if(is_projected, toNullable(quantity), NULL) AS row_quantity, if(is_projected, cost_unit, NULL) AS own_unit,
-      false AS is_read, toUInt8(0) AS row_mark, 0 AS row_present, local_day AS day, cost AS row_cost, status AS row_status, line_keys AS keys, line_costs AS costs
+      false AS is_read, toUInt64(0) AS row_rank, 0 AS row_present, local_day AS day, cost AS row_cost, status AS row_status, line_keys AS keys, line_costs AS costs
     FROM (SELECT *, indexOf(starts, roundDown(cost_at, starts)) AS bucket FROM (${costRows(wanted, wanted.bills)}))
     WHERE cost_at >= starts[1] AND cost_at < ends[bucket]`
 }
@@ -135,7 +134,7 @@ function readRows({ clientId, meterId, granularity, timeZone, days }: PointsWant
   }[granularity]
   return sql`SELECT toUInt32(if(${isWhole}, read_at, starts[bucket])) AS at,
       toUInt32(if(${isWhole}, read_upto, ends[bucket])) AS row_upto,
-      false AS is_ahead, toNullable(quantity) AS row_quantity, toNullable(read_unit) AS own_unit, true AS is_read, row_mark,
+      false AS is_ahead, toNullable(quantity) AS row_quantity, toNullable(read_unit) AS own_unit, true AS is_read, row_rank,
       read_upto - read_at AS row_present, day, CAST(NULL, 'Nullable(Decimal(18, 6))') AS row_cost, '' AS row_status,
       CAST([], 'Array(String)') AS keys, CAST([], 'Array(Decimal(18, 6))') AS costs
     FROM
@@ -144,8 +143,8 @@ function readRows({ clientId, meterId, granularity, timeZone, days }: PointsWant
         if(u.seconds = ${literal(daySeconds)}, toUnixTimestamp(toDateTime(u.local_day + 1, ${literal(timeZone)})), read_at + u.seconds) AS read_upto,
         u.quantity AS quantity, u.unit AS read_unit, u.seconds AS seconds,
         min(u.seconds) OVER (PARTITION BY u.local_day) AS finest,
-        multiIf(u.quality = 'estimated', toUInt8(${literal(marks.estimated)}), u.quality = 'substituted', ${literal(marks.substituted)},
-          r.restated_by != 0 AND r.restated_by <= u.version, ${literal(marks.corrected)}, 0) AS row_mark,
+        indexOf(${literal(qualities)}, if(u.quality = 'asSent' AND r.restated_by != 0 AND r.restated_by <= u.version,
+          'corrected', u.quality)) AS row_rank,
         indexOf(starts, roundDown(read_at, starts)) AS bucket
       FROM (SELECT * FROM registered_usage WHERE ${own} AND has(client_ids, ${clientId})) AS u
       LEFT JOIN
