@@ -140,7 +140,7 @@ async function kill(gateway: Gateway, times: number): Promise<void> {
   for (let at = 0; at < times; at++) {
     await sleep(below(2_500))
     const { child } = gateway
-    if (child === undefined) throw new Error('there is no gateway')
+    if (child === undefined) throw new Error('the gateway is not running')
     const ended = once(child, 'exit')
     child.kill('SIGKILL')
     await ended

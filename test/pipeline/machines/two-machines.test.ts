@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -10,8 +10,9 @@ import { onFreePort } from '../../../infra/stack/port.js'
 import { forgetMachine, hasReported } from '../../../pipeline/machine.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
-import { header, until } from '../../story/rig/stack.js'
+import { until } from '../../story/rig/stack.js'
 import { migratedStore } from '../customers/registering.js'
+import { dailyFiles } from '../sources/daily-files.js'
 
 const folder = createFolder(t)
 const inbox = join(folder, 'shared')
@@ -42,20 +43,7 @@ async function start(name: string): Promise<string> {
 const machines = { a: await start('a'), b: await start('b') }
 
 const meters = 1_500
-const rowsOfDay = (day: number) =>
-  Array.from({ length: meters * 96 }, (_, index) => {
-    const quarter = index % 96
-    const time = `${Math.floor(quarter / 4)}:${String((quarter % 4) * 15).padStart(2, '0')}`
-    return `A1,S1,M${Math.floor(index / 96)},3/${day}/2026 ${time},0.5`
-  })
-
-function send(day: number): string {
-  const name = `DEMO_0${day + 1}032026_Electric.csv`
-  const path = join(inbox, name)
-  writeFileSync(`${path}.part`, `${[header, ...rowsOfDay(day)].join('\n')}\n`)
-  renameSync(`${path}.part`, path)
-  return name
-}
+const { send } = dailyFiles(inbox, meters)
 
 const one = async <T>(sql: string): Promise<T | undefined> => (await store.rows<T>({ sql }))[0]
 

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -11,8 +11,9 @@ import { createWorker } from '../../../pipeline/worker.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
 import { createSmallDisk } from '../../rig/small-disk.js'
-import { header, until } from '../../story/rig/stack.js'
+import { until } from '../../story/rig/stack.js'
 import { migratedStore } from '../customers/registering.js'
+import { dailyFiles } from './daily-files.js'
 import { createSshd } from './servers/sshd.js'
 
 const sshd = await createSshd(createFolder(t))
@@ -57,20 +58,7 @@ const worker = await createWorker({
 t.teardown(() => worker.close())
 
 const meters = 2_000
-const rowsOf = (day: number) =>
-  Array.from({ length: meters * 96 }, (_, index) => {
-    const quarter = index % 96
-    const time = `${Math.floor(quarter / 4)}:${String((quarter % 4) * 15).padStart(2, '0')}`
-    return `A1,S1,M${Math.floor(index / 96)},3/${day}/2026 ${time},0.5`
-  })
-
-function send(day: number): string {
-  const name = `DEMO_0${day + 1}032026_Electric.csv`
-  const path = join(sender, name)
-  writeFileSync(`${path}.part`, `${[header, ...rowsOf(day)].join('\n')}\n`)
-  renameSync(`${path}.part`, path)
-  return name
-}
+const { send, textOf } = dailyFiles(sender, meters)
 
 const readsOf = async (day: number) => {
   const [row] = await store.rows<{ reads: string }>({
@@ -122,7 +110,7 @@ for (const [name, { day, landedBytes }] of Object.entries(moments)) {
     const kept = readdirSync(folders.archive).filter((one) => one.endsWith(`-${file}`))
     t.equal(kept.length, 1)
     const text = readFileSync(join(folders.archive, kept[0] ?? ''), 'utf8')
-    t.equal(text, `${[header, ...rowsOf(day)].join('\n')}\n`, 'it is kept whole')
+    t.equal(text, textOf(day), 'it is kept whole')
     await until(() => landed() === 0)
     await until(async () => !(await isWaiting()))
   })
