@@ -9,7 +9,8 @@ import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
 import { scanPasses } from './compile.js'
 import { completenessMin } from './price.js'
-import { createVectors, type Scan, scanLastYear } from './scan.js'
+import type { Scan } from './scan/reads.js'
+import { createVectors, scanLastYear } from './scan/scan.js'
 
 export interface Projecting {
   readonly scan: Scan

@@ -45,6 +45,15 @@ export function maskOf(
   return mask
 }
 
+/** The bucket of a coarser partition that each bucket of a finer one lies in. */
+export function coarserOf(fine: PriceBuckets, coarse: PriceBuckets): readonly number[] {
+  const found = new Array<number>(fine.count).fill(0)
+  fine.bucketOf.forEach((bucket, slot) => {
+    found[bucket] = coarse.bucketOf[slot] as number
+  })
+  return found
+}
+
 /** How many slots of a kind each bucket has. */
 export function bucketSizes(
   { count, bucketOf }: PriceBuckets,

@@ -14,7 +14,7 @@ import { createPlans } from '../price.js'
 import { newestFile } from '../publish.js'
 import { type RatesInForce, readRates } from '../rates.js'
 import { dropLeft, layOut, localDay, nameRun } from '../run.js'
-import { sumReads } from '../sum-reads.js'
+import { sumReads } from '../scan/sum-reads.js'
 import {
   type ComparisonCount,
   countComparisons,

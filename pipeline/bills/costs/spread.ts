@@ -1,6 +1,7 @@
 import type { EnergyLine } from '../../../schemas/rating/kind.js'
 import {
   createPriceBuckets,
+  type Labelling,
   maskOf,
   type PriceBuckets,
 } from '../../../schemas/rating/price-buckets.js'
@@ -11,7 +12,6 @@ import {
   daysLabelling,
   limitsOf,
   linesOf,
-  planLabellings,
 } from '../compile.js'
 import type { NumberedPlan } from '../members.js'
 
@@ -44,11 +44,14 @@ const ownSegments = ({ through, before }: EnergyLine): readonly number[] =>
   through.filter((segment) => !before.includes(segment))
 
 /**
- * Buckets of a single local day each, the earlier day first, that distinguish what the plans of a pass
- * do. Bucket 0 is what lies outside the plans' days. A day on which the projection begins has its part
- * ahead apart: reads of it may be there, and count for nothing.
+ * Buckets of a single local day each, the earlier day first, that distinguish what some labellings do; those
+ * outside the plans' days are of no day. A day on which the projection begins has its part ahead apart: reads
+ * of it may be there, and count for nothing.
  */
-export function dayBucketsOf(compilation: Compilation, pass: number): PriceBuckets {
+export function dayBucketsOf(
+  compilation: Compilation,
+  labellings: Iterable<Labelling>,
+): PriceBuckets {
   const { slots, lastActual = Infinity } = compilation
   const isOfSome = new Uint8Array(slots.count)
   for (const { days } of compilation.plans) {
@@ -61,19 +64,19 @@ export function dayBucketsOf(compilation: Compilation, pass: number): PriceBucke
   const labels = slots.day.map((day, slot) =>
     isOfSome[slot] === 0 ? 0 : 2 * (day - first) + isAhead(slot) + 1,
   )
-  return createPriceBuckets(slots.count, [...planLabellings(compilation, pass), labels])
+  return createPriceBuckets(slots.count, [...labellings, labels])
 }
 
 /** How a plan's daily sums are cut: the buckets of all usage and of each line, and the last of each day. */
 export function toDayMasks(compilation: Compilation, one: CompiledPlan, buckets: PriceBuckets) {
   const { slots, lastActual = Infinity } = compilation
-  const mask = (labels: Uint8Array | Uint16Array, segments: readonly number[]) => [
-    ...maskOf(buckets, labels, segments).subarray(1),
+  const mask = (labels: Labelling, segments: readonly number[]) => [
+    ...maskOf(buckets, labels, segments),
   ]
-  const ends = new Array<number>(buckets.count - 1).fill(0)
+  const ends = new Array<number>(buckets.count).fill(0)
   for (const { isAhead, from, to } of spansOf(slots, one.days, lastActual)) {
     const last = buckets.bucketOf.subarray(from, to).reduce((a, b) => Math.max(a, b), 0)
-    if (!isAhead) ends[last - 1] = 1
+    if (!isAhead) ends[last] = 1
   }
   return {
     day_masks: [

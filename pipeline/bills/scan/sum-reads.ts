@@ -1,27 +1,28 @@
-import { toDays } from '../../schemas/lint/finding.js'
-import type { PriceBuckets } from '../../schemas/rating/price-buckets.js'
-import type { Projection } from '../../schemas/rating/projection.js'
-import { slotsOf } from '../../schemas/rating/slots.js'
-import type { Statement, Store } from '../store/clickhouse.js'
-import { toClickHouseTime } from '../store/columns.js'
+import { toDays } from '../../../schemas/lint/finding.js'
+import type { PriceBuckets } from '../../../schemas/rating/price-buckets.js'
+import type { Projection } from '../../../schemas/rating/projection.js'
+import { slotsOf } from '../../../schemas/rating/slots.js'
+import type { Statement, Store } from '../../store/clickhouse.js'
+import { toClickHouseTime } from '../../store/columns.js'
 import {
   bucketsOf,
   type Compilation,
   type CompiledPlan,
+  planLabellings,
   plansOf,
   scanPasses,
   toMaskRows,
-} from './compile.js'
-import type { BillContext, BillRun } from './context.js'
-import { dayBucketsOf, toDayMasks } from './costs/spread.js'
-import { createMasks } from './price.js'
-import { project } from './project.js'
+} from '../compile.js'
+import type { BillContext, BillRun } from '../context.js'
+import { dayBucketsOf, toDayMasks } from '../costs/spread.js'
+import { createMasks } from '../price.js'
+import { project } from '../project.js'
+import type { Scan } from './reads.js'
 import {
   countAlone,
   countLeft,
   countOdd,
   createVectors,
-  type Scan,
   scanLeft,
   scanOdd,
   scanWhole,
@@ -53,7 +54,9 @@ export async function sumReads(
   const scanOf = async (pass: number): Promise<Scan> => {
     const classes = bucketsOf(compilation, projection === undefined ? pass : scanPasses.odd)
     bucketsByPass.set(pass, classes)
-    const dayBuckets = isSpread ? dayBucketsOf(compilation, pass) : undefined
+    // Those of a projection distinguish each quarter hour of a week.
+    const finest = projection === undefined ? [classes.bucketOf] : planLabellings(compilation, pass)
+    const dayBuckets = isSpread ? dayBucketsOf(compilation, finest) : undefined
     const plans = plansOf(compilation, pass)
     const masks = toMaskRows(compilation, pass, classes).map((row, at) => ({
       ...row,

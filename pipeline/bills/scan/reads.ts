@@ -1,0 +1,109 @@
+import type { PriceBuckets } from '../../../schemas/rating/price-buckets.js'
+import type { Days } from '../../../schemas/rating/projection.js'
+import { type Slots, slotSeconds, slotsOnWall } from '../../../schemas/rating/slots.js'
+import type { Statement } from '../../store/clickhouse.js'
+import { id, literal, type Sql, sql } from '../../store/sql.js'
+import type { RunTables } from '../members.js'
+
+export interface Scan {
+  readonly tables: RunTables
+  readonly slots: Slots
+  readonly classes: PriceBuckets
+  /**
+   * The buckets of single days, by which costs are spread; undefined where only bills are wanted. In an ended
+   * period each lies in one of `classes`, so that a read is added to one sum.
+   */
+  readonly dayBuckets: PriceBuckets | undefined
+  /** The slots of the period, or of what has passed of it; the second one exclusive. */
+  readonly period: { readonly from: number; readonly to: number }
+  /** Days since 1970 from which the rest of the period is projected; undefined where it has ended. */
+  readonly past?: Days
+  /** Reads as they were known at an instant, ISO 8601; the current ones where not given. */
+  readonly asOf?: string
+}
+
+/** What `usage_read.series` holds of the reads of a meter that were sent for an account at a premise. */
+export const seriesOf = (meter: Sql, account: Sql, site: Sql) =>
+  sql`bitOr(${upperHalf(sql`cityHash64(${meter})`)}, bitAnd(cityHash64(${meter}, ${account}, ${site}, seconds), ${literal(2n ** 32n - 1n)}))`
+
+/** The part of a series by which those of one meter are found. */
+export const upperHalf = (series: Sql) => sql`bitAnd(${series}, ${literal(2n ** 64n - 2n ** 32n)})`
+
+/** Quarter hours without a class ahead of the first: the days asked for begin less than one earlier. */
+const slotsAhead = 96
+
+/**
+ * Reads as all scans take them; what a day's read has lies around its noon. A read outside the slots
+ * is of class 0, which no vector takes.
+ */
+export function readsOf({ slots, classes, dayBuckets, asOf }: Scan, which: Sql, back?: Back): Sql {
+  const ahead = new Uint8Array(slotsAhead)
+  const codesOf = ({ bucketOf }: PriceBuckets) => [
+    ...ahead,
+    ...Array.from(bucketOf, (one) => one + 1),
+  ]
+  const dayCodes = dayBuckets === undefined ? [] : codesOf(dayBuckets)
+  const day = (slot: number) => slots.day[Math.min(Math.max(slot, 0), slots.count - 1)] as number
+  const { from, to, days } = back ?? { from: day(0), to: day(slots.count), days: 0 }
+  const where = sql`local_day BETWEEN toDate(${literal(from - days)}) AND toDate(${literal(to - days)}) AND ${which}`
+  const slot =
+    back === undefined
+      ? sql`intDiv(toUInt32(starts_at), ${literal(slotSeconds)}) - ${literal(slots.startsAt / slotSeconds)}`
+      : slotOnWall(slots, back)
+  return sql`
+    WITH ${literal(codesOf(classes))} AS classes, CAST(${literal(dayCodes)}, 'Array(UInt16)') AS day_classes
+    SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, toUInt64(seconds) AS length, series,
+      reinterpret(quantity, 'Int64') AS micros, quality = 'estimated' AS is_estimate,
+      toInt32(${slot} + (seconds >= 86400) * 48) AS slot,
+      classes[slot + ${literal(slotsAhead + 1)}] AS class,
+      day_classes[slot + ${literal(slotsAhead + 1)}] AS day_class
+    FROM (${readsWhere(where, asOf)})`
+}
+
+/** The slot of a read some days later, at the same time of the clock. */
+function slotOnWall(slots: Slots, { from, to, days }: Back): Sql {
+  const offset = (slots.quarter[0] as number) + 4 - ((slots.startsAt / slotSeconds) % 4)
+  const quarter = sql`(intDiv(toUInt32(starts_at), ${literal(slotSeconds)}) + ${literal(offset)}) % 4`
+  return sql`${literal(slotsOnWall(slots, { from, to }))}[(toInt32(local_day) - ${literal(from - days)}) * ${literal(slotsAhead)} + local_hour * 4 + ${quarter} + 1]`
+}
+
+export const ofMeters = (meters: Sql) => sql`meter_id IN (${meters})`
+
+/** Reads that are shifted by some days to later ones. */
+export interface Back extends Days {
+  readonly days: number
+}
+
+/** Current reads, or those that were known at an instant. */
+function readsWhere(where: Sql, asOf?: string): Sql {
+  return asOf === undefined
+    ? sql`SELECT * FROM usage_current WHERE ${where}`
+    : knownReads(asOf, where)
+}
+
+/** The last day up to one of which some member has reads; 0 where none has. */
+export function newestDay(tables: RunTables, days: Days, asOf?: string): Statement {
+  const where = sql`local_day BETWEEN toDate(${literal(days.from)}) AND toDate(${literal(days.to)})
+      AND meter_id IN (SELECT meter_id FROM ${id(tables.members)})`
+  return { sql: sql`SELECT toUInt32(max(local_day)) AS day FROM (${readsWhere(where, asOf)})` }
+}
+
+/**
+ * Reads as sent that had been published at an instant, and what later files replaced or are about to.
+ */
+function knownReads(asOf: string, where: Sql): Sql {
+  const known = sql`SELECT toUInt64(arrival) FROM publication
+      WHERE arrival != 0 AND published_at <= toDateTime64(${literal(asOf)}, 3, 'UTC')`
+  const isKnown = (change: Sql) =>
+    sql`(${change} = 0 OR ${change} > 4294967295 OR ${change} IN (${known}))`
+  const later = sql`SELECT toUInt64(arrival) FROM file_state FINAL
+      WHERE status IN ('publishing', 'published') AND toUInt64(arrival) NOT IN (${known})`
+  const replaced = sql`FROM restatement FINAL WHERE bitShiftRight(old_version, 32) IN (${known})
+        AND bitShiftRight(new_version, 32) IN (${later}) AND ${isKnown(sql`old_change`)} AND ${where}`
+  const series = seriesOf(sql`meter_id`, sql`old_account_number`, sql`old_external_site_id`)
+  return sql`SELECT meter_id, external_site_id, account_number, starts_at, local_day, local_hour, seconds, series, quantity, quality
+      FROM usage_current WHERE toUInt64(arrival) IN (${known}) AND ${isKnown(sql`change`)} AND version NOT IN (SELECT old_version ${replaced}) AND ${where}
+      UNION ALL
+      SELECT meter_id, old_external_site_id, old_account_number, starts_at, local_day, local_hour, seconds, ${series}, old_quantity, old_quality
+      ${replaced}`
+}
