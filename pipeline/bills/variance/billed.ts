@@ -7,9 +7,11 @@ const invoiceDaysMax = 31
 
 /**
  * Gathers what was billed: the current documents in whose middle the days of a bill lie, several
- * of them together. Fees are the lines that are neither energy nor delivery; unknown without lines.
+ * of them together. Fees are the lines that are neither energy nor delivery; unknown without lines. Only rows of
+ * the members' accounts are read: a cycle is a small part of what a utility has billed in years.
  */
 export function gatherBilled(tables: RunTables): Statement {
+  const ours = sql`account_number IN (SELECT account_number FROM ${id(tables.members)})`
   const documents = sql`SELECT m.meter_id AS meter_id, m.account_number AS account_number, m.first_day AS first_day,
         min(billing_start_date) AS start_date, max(billing_end_date) AS end_date,
         arraySort(groupArray(document_number)) AS documents, sum(total_consumption) AS billed_quantity,
@@ -21,12 +23,12 @@ export function gatherBilled(tables: RunTables): Statement {
         SELECT h.meter_id AS meter_id, h.account_number AS account_number, h.billing_start_date AS billing_start_date,
           billing_end_date, document_number, total_consumption, cost, tax_amount, fees,
           toInt32(h.billing_start_date + intDiv(billing_end_date - h.billing_start_date, 2)) AS middle
-        FROM (SELECT * FROM bill_history WHERE state = 'current') AS h
-        ANY LEFT JOIN (SELECT version, tax_amount FROM billing_period) AS t ON t.version = h.version
+        FROM (SELECT * FROM bill_history WHERE state = 'current' AND ${ours}) AS h
+        ANY LEFT JOIN (SELECT version, tax_amount FROM billing_period WHERE ${ours}) AS t ON t.version = h.version
         ANY LEFT JOIN (
           SELECT meter_id, account_number, billing_start_date,
             toNullable(sumIf(amount, line_type NOT IN ('Energy', 'Delivery'))) AS fees
-          FROM bill_line GROUP BY meter_id, account_number, billing_start_date
+          FROM bill_line WHERE ${ours} GROUP BY meter_id, account_number, billing_start_date
         ) AS l ON l.meter_id = h.meter_id AND l.account_number = h.account_number
           AND l.billing_start_date = h.billing_start_date
       ) AS b ON b.meter_id = m.meter_id AND b.account_number = m.account_number
@@ -34,7 +36,7 @@ export function gatherBilled(tables: RunTables): Statement {
       GROUP BY meter_id, account_number, first_day`
   return {
     sql: sql`CREATE TABLE ${id(tables.billed)} ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day) AS
-      ${withAccountRows(documents)}`,
+      ${withAccountRows(documents, ours)}`,
   }
 }
 
@@ -43,7 +45,7 @@ export function gatherBilled(tables: RunTables): Statement {
  * their lines do not have them, taxes and fees of an invoice that comes to what was billed. A budget
  * instalment is divided among the account's bills by what was billed.
  */
-function withAccountRows(documents: Sql): Sql {
+function withAccountRows(documents: Sql, ours: Sql): Sql {
   const isInvoice = sql`i.1 = ifNull(billed_cost, 0) AND (has(documents, i.2) OR i.3 BETWEEN end_date AND end_date + ${literal(invoiceDaysMax)})`
   const inForce = (plan: string) =>
     sql`arrayFilter(p -> p.1 = ${literal(plan)} AND p.2 <= end_date AND p.3 >= end_date, plans)`
@@ -64,7 +66,7 @@ function withAccountRows(documents: Sql): Sql {
           FROM (
             SELECT account_number, toString(plan_type) AS plan_type, start_date, installment_amount,
               coalesce(end_date, if(status = 'Active', toDate('2149-06-06'), start_date - 1)) AS ends
-            FROM payment_plan ORDER BY start_date
+            FROM payment_plan WHERE ${ours} ORDER BY start_date
           )
           GROUP BY account_number
         ) AS p ON p_account = account_number
@@ -74,7 +76,9 @@ function withAccountRows(documents: Sql): Sql {
             SELECT account_number, invoice_number, min(invoice_date) AS invoice_date, sum(amount) AS total,
               toNullable(sumIf(amount, line_type = 'Tax')) AS tax,
               toNullable(sumIf(amount, line_type NOT IN ('Energy', 'Delivery'))) AS fees
-            FROM invoice_line GROUP BY account_number, invoice_number
+            FROM invoice_line
+            WHERE ${ours} AND invoice_number IN (SELECT invoice_number FROM invoice_line_row WHERE ${ours})
+            GROUP BY account_number, invoice_number
           )
           GROUP BY account_number
         ) AS i ON i_account = account_number
