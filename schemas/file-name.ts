@@ -121,6 +121,12 @@ export function skimFileName(name: string, naming: Naming): Skimmed | undefined 
   return { fileDate: `${year}-${month}-${day}`, feed }
 }
 
+/** Orders files by the day in their names, then by name, where 9 comes before 10. */
+export function fileOrder(name: string, naming: Naming): string {
+  const padded = name.replace(/\d+/g, (digits) => digits.padStart(16, '0'))
+  return `${skimFileName(name, naming)?.fileDate ?? ''} ${padded}`
+}
+
 /** A set of complete schedules, as the name of one of its files gives it (decision 27). */
 export interface NamedSet {
   readonly set: SetName

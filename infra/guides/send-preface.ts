@@ -111,6 +111,9 @@ a section \`intake\` with a user.
 - A \`POST\` sends rows. The response comes after the rows are flushed to disk. Every \`gatherSeconds\` they
   become a file. Each sender and each timestamp format has a file of its own. A call has timestamps of
   one format.
+- Files become arrivals in the order in which they were begun, also after an outage and with several
+  gateways. A correction that is pushed \`gatherSeconds\` after the row, or later, always counts. Of two rows that
+  are pushed within that time the later one counts if one gateway gets both in one format.
 - A \`POST\` with the rows before and after the repeated hour needs both rows of each timestamp between
   them. Otherwise it is refused with 400. Send both rows, or timestamps with an offset.
 

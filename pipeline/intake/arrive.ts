@@ -3,7 +3,7 @@ import { isSchedule } from '../../schemas/feed.js'
 import type { Arrival, FileEntry, Ledger } from '../ledger/ledger.js'
 import type { Queues } from '../queues/bullmq.js'
 import { letPass } from '../queues/wait.js'
-import { attempt } from '../sources/disk.js'
+import { attempt, ifThere } from '../sources/disk.js'
 
 /** The sources of uploaded files and of files of pushed rows. */
 export const uploadSource = 'upload'
@@ -16,8 +16,11 @@ export interface Arrive {
    * may have been replaced since, so it may arrive again.
    */
   find(path: string): Promise<number | undefined>
-  /** Gives the file a number, the same one to all processes that claim it at once. */
-  claim(source: string, file: LocalFile): Promise<number>
+  /**
+   * Gives the file a number, the same one to all processes that claim it at once; undefined if it is
+   * gone. A file of pushed rows may have the name of one that was loaded, if the clock was set back.
+   */
+  claim(source: string, file: LocalFile): Promise<number | undefined>
   /** The same for an upload, unless the name is another's by then. */
   claimUnless(file: LocalFile, isOfOthers: () => Promise<boolean>): Promise<number | undefined>
 }
@@ -33,31 +36,37 @@ export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arriv
     await queues.add('receive', { v: 1, arrival }).catch(letPass)
     return arrival
   }
-  const find: Arrive['find'] = async (path) => {
+  const find = async (path: string, pushed?: FileEntry) => {
     const found = await ledger.latest({ path })
     if (found === undefined) return undefined
     const state = await ledger.state(found.arrival)
     if (state?.settledAt === undefined) return found.arrival
     const isRefused = state.status === 'quarantined' || state.status === 'replaced'
-    return isRefused || isSchedule(state.feed) ? undefined : found.arrival
+    if (isRefused || isSchedule(state.feed)) return undefined
+    return pushed === undefined || isSame(pushed, found) ? found.arrival : undefined
   }
   const claimUnless = async (entry: FileEntry, isOfOthers: () => Promise<boolean>) => {
     let known: number | undefined
     const isRefused = async () => {
-      known = await find(entry.path)
+      known = await find(entry.path, entry.source === pushSource ? entry : undefined)
       return known !== undefined || (await isOfOthers())
     }
     const claimed = await ledger.claimUnless(entry, isRefused)
     return claimed === undefined ? known : receive(claimed)
   }
   return {
-    find,
-    // Refused only where it is known.
-    claim: async (source, file) =>
-      (await claimUnless(await toEntry(source, file), async () => false)) as number,
+    find: (path) => find(path),
+    claim: async (source, file) => {
+      const entry = await ifThere(toEntry(source, file))
+      return entry && claimUnless(entry, async () => false)
+    },
     claimUnless: async (file, isOfOthers) =>
       claimUnless(await toEntry(uploadSource, file), isOfOthers),
   }
+}
+
+function isSame(one: FileEntry, other: FileEntry): boolean {
+  return one.bytes === other.bytes && one.modifiedMs === other.modifiedMs
 }
 
 async function toEntry(source: string, { name, path }: LocalFile): Promise<FileEntry> {

@@ -60,6 +60,7 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
     zone,
     gatherSeconds: settings.gatherSeconds,
     freeDiskBytesMin: limits.freeDiskBytesMin,
+    naming: profile,
     arrive,
     now,
     onFailure,

@@ -1,14 +1,15 @@
-import { randomUUID } from 'node:crypto'
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { pushedColumns, toPushedText } from '../../schemas/gateway/pushed-rows.js'
+import type { Naming } from '../../schemas/name-pattern.js'
 import type { Intake, PushedRows } from '../../schemas/settings/intake.js'
 import { dayAt, type Zone } from '../../schemas/time/zone.js'
 import { refuseFullDisk } from '../files/disk.js'
-import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
+import { attempt, ifThere, syncFolder, writeAll } from '../sources/disk.js'
 import type { PushedLines } from './ambiguous-rows.js'
-import { type Arrive, pushSource } from './arrive.js'
+import type { Arrive } from './arrive.js'
+import { claimAll, finishParts } from './gathered.js'
 import { pushedAs } from './sender.js'
 
 export interface PushOptions {
@@ -17,7 +18,8 @@ export interface PushOptions {
   readonly zone: Zone
   readonly gatherSeconds: number
   readonly freeDiskBytesMin: number
-  readonly arrive: Pick<Arrive, 'find' | 'claim'>
+  readonly naming: Naming
+  readonly arrive: Pick<Arrive, 'claim'>
   readonly now: () => Date
   readonly onFailure: (error: unknown) => void
   /** Finds why the rows of a call cannot be right, whatever is stored. */
@@ -63,7 +65,7 @@ export async function createPushes(options: PushOptions): Promise<Pushes> {
     return gatherer
   }
   const gather = async () => {
-    for (const gatherer of gatherers.values()) await gatherer.end()
+    for (const gatherer of gatherers.values()) await gatherer.end().catch(options.onFailure)
     await finishParts(options)
     await claimAll(options)
   }
@@ -221,52 +223,4 @@ async function isOwn({ path, file }: Gathering): Promise<boolean> {
   const own = await file.stat()
   const there = await attempt(path, () => ifThere(stat(`${path}.part`)))
   return there?.ino === own.ino
-}
-
-/** Claims an arrival for every gathered file without one. */
-async function claimAll({ folder, arrive }: PushOptions): Promise<void> {
-  for (const found of await attempt(folder, () => readdir(folder))) {
-    const name = /^[0-9a-f]{16}-(\w+\.csv)$/.exec(found)?.[1]
-    if (name === undefined) continue
-    const path = join(folder, found)
-    if ((await arrive.find(path)) === undefined) await arrive.claim(pushSource, { name, path })
-  }
-}
-
-/**
- * The file of a dead process ends with its last complete row: a call whose row is truncated was not
- * answered. A live file grows or ends within `gatherSeconds`; one unmodified for twice as long is taken
- * over. It is renamed first, so that its process, if still alive, notices the loss.
- */
-async function finishParts({ folder, gatherSeconds }: PushOptions): Promise<void> {
-  for (const found of await attempt(folder, () => readdir(folder))) {
-    const name = /^([0-9a-f]{16}-\w+\.csv)(\.[\w-]+)?\.part$/.exec(found)?.[1]
-    if (name === undefined) continue
-    const part = join(folder, found)
-    const state = await attempt(part, () => ifThere(stat(part)))
-    const stillMs = Math.abs(Date.now() - (state?.mtimeMs ?? 0))
-    if (state === undefined || stillMs < 2_000 * gatherSeconds) continue
-    const own = join(folder, `${name}.${randomUUID()}.part`)
-    await attempt(part, async () => {
-      await rename(part, own)
-      await endPart(own, join(folder, name))
-    })
-  }
-}
-
-/** Makes a file of the complete rows of a part, if there are any. */
-async function endPart(part: string, path: string): Promise<void> {
-  let [bytes, wholeBytes, lines] = [0, 0, 0]
-  for await (const piece of readLocal(part)) {
-    const end = piece.lastIndexOf(10)
-    if (end >= 0) wholeBytes = bytes + end + 1
-    lines += piece.reduce((count, byte) => count + (byte === 10 ? 1 : 0), 0)
-    bytes += piece.length
-  }
-  if (lines < 2) return rm(part)
-  const file = await open(part, 'r+')
-  await file.truncate(wholeBytes)
-  await file.sync()
-  await file.close()
-  await rename(part, path)
 }

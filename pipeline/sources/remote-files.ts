@@ -1,5 +1,11 @@
 import { Fault } from '../../schemas/fault.js'
-import { isToBeTaken, type NamedSet, rateSetOf, skimFileName } from '../../schemas/file-name.js'
+import {
+  fileOrder,
+  isToBeTaken,
+  type NamedSet,
+  rateSetOf,
+  skimFileName,
+} from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { Arrival } from '../ledger/ledger.js'
 import type { Listed } from './source.js'
@@ -51,7 +57,7 @@ interface Named {
 
 /**
  * The files that can be loaded, each once even if it is listed twice: oldest first, and of files of
- * the same instant, as after an outage, the one of the earlier day first.
+ * the same instant, as after an outage, the one of the earlier day or lower number first.
  */
 export function toListed(
   { settings, naming }: Named,
@@ -70,11 +76,11 @@ export function toListed(
       modifiedMs,
       ...announcementOf(rateSetOf(name, naming), { name, present }),
     }))
-    .sort((a, b) => a.modifiedMs - b.modifiedMs || compare(orderOf(a), orderOf(b)))
-
-  function orderOf({ name }: Listed): string {
-    return `${skimFileName(name, naming)?.fileDate ?? ''} ${name}`
-  }
+    .sort(
+      (a, b) =>
+        a.modifiedMs - b.modifiedMs ||
+        compare(fileOrder(a.name, naming), fileOrder(b.name, naming)),
+    )
 }
 
 /** The kind of an entry that is not a file, by its status. */

@@ -113,6 +113,7 @@ async function createRowPushes(rig: Rig) {
     zone: createZone(rig.profile.timeZone),
     gatherSeconds: 1,
     freeDiskBytesMin: 0,
+    naming: rig.profile,
     arrive: createArrive(ledger, queues),
     now: () => new Date(),
     onFailure: (error) => {

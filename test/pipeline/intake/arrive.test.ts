@@ -1,8 +1,9 @@
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createArrive, pushSource } from '../../../pipeline/intake/arrive.js'
-import { createLedger } from '../../../pipeline/ledger/ledger.js'
+import { type Arrival, createLedger } from '../../../pipeline/ledger/ledger.js'
+import { blankState } from '../../../pipeline/steps/receive.js'
 import { createFolder } from '../../rig/folder.js'
 import { migratedStore } from '../customers/registering.js'
 
@@ -44,6 +45,23 @@ t.test('a file that several gateways claim at once is one arrival, queued once',
   })
   t.equal(row?.arrivals, '20')
   t.equal(queued.length, 20)
+})
+
+t.test('a pushed file with the name of one that was loaded is a file of its own', async (t) => {
+  const { claim } = createOne()
+  const pushed = place('DEMO_07032024_Electric_1.csv')
+  const first = await claim(pushSource, pushed)
+  const arrival = (await ledger.arrival(Number(first))) as Arrival
+  const state = { ...blankState({ now: () => new Date() }, arrival), feed: 'Electric' }
+  await ledger.record({ ...state, status: 'published', settledAt: new Date() })
+  t.equal(await claim(pushSource, pushed), first, 'the same file is not put away yet')
+  rmSync(pushed.path)
+  t.equal(await claim(pushSource, pushed), undefined, 'it has gone since the folder was listed')
+  // The clock was set back, and a file was begun in the same millisecond of the day.
+  writeFileSync(pushed.path, 'other rows')
+  const second = await claim(pushSource, pushed)
+  t.ok(Number(second) > Number(first), `${second}`)
+  t.equal(await claim(pushSource, pushed), second)
 })
 
 t.test('a file whose name is another sender’s by then is not claimed', async (t) => {

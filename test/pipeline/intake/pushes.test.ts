@@ -1,11 +1,14 @@
 import {
   appendFileSync,
+  closeSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
   utimesSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -14,6 +17,7 @@ import { createPushes, type PushOptions } from '../../../pipeline/intake/pushes.
 import { pushedAs } from '../../../pipeline/intake/sender.js'
 import { createZone } from '../../../schemas/time/zone.js'
 import { createFolder } from '../../rig/folder.js'
+import { until } from '../../story/rig/stack.js'
 
 const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
 const rowOf = (meter: number) => `A,S,M${meter},3/4/2024 0:00,1`
@@ -37,9 +41,12 @@ async function createRig(t: Test, more: Partial<PushOptions> = {}) {
     zone: createZone('America/Detroit'),
     gatherSeconds: 3_600,
     freeDiskBytesMin: 0,
+    naming: { companyCodes: ['DEMO'], fileNames: [] },
     arrive: {
-      find: async (path) => (claimed.includes(path) ? 1 : undefined),
-      claim: async (_, { path }) => claimed.push(path),
+      claim: async (_, { path }) => {
+        if (!claimed.includes(path)) claimed.push(path)
+        return 1
+      },
     },
     now: () => new Date(nowMs),
     onFailure: (error) => failures.push(error),
@@ -100,8 +107,10 @@ t.test('what a dead process gathered ends with its last whole row', async (t) =>
   writeFileSync(at('a.csv.part'), `${header}\n${rowOf(1)}\n${rowOf(2)}\nA,S,M3,3/`)
   writeFileSync(at('b.csv.part'), `${header}\nA,S`)
   writeFileSync(at('c.csv.part'), '')
+  writeFileSync(at('c.csv.6f1c.copy'), header)
   writeFileSync(at('d.csv'), `${header}\n${rowOf(4)}\n`)
   for (const name of ['a', 'b', 'c']) utimesSync(at(`${name}.csv.part`), 0, 0)
+  utimesSync(at('c.csv.6f1c.copy'), 0, 0)
   const { pushes, claimed } = await createRig(t, { folder })
   await pushes.close()
   t.same(readdirSync(folder).sort(), ['a.csv', 'd.csv'].map(own))
@@ -116,12 +125,14 @@ t.test('what one process gathers is not handed over by another that begins', asy
   const second = await createRig(t, { folder })
   await second.pushes.push(pushed(2))
   await second.pushes.close()
-  t.match(second.claimed, [/_Electric_\d+\.csv$/])
+  t.same(second.claimed, [], 'nor is a file that was begun after it')
   await first.pushes.push(pushed(3))
   await first.pushes.close()
   const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
   const one = (...meters: number[]) => `${[header, ...meters.map(rowOf)].join('\n')}\n`
   t.same(texts.sort(), [one(1, 3), one(2)])
+  const inOrder = first.claimed.map((path) => readFileSync(path, 'utf8'))
+  t.same(inOrder, [one(1, 3), one(2)])
 })
 
 t.test('a process whose file another took over loses no row that it has answered', async (t) => {
@@ -154,6 +165,67 @@ t.test('a process that was held up changes nothing of a file that another took o
   await t.rejects(held.pushes.push(pushed(3)), { code: 'SOURCE_CHANGED' })
   await held.pushes.close()
   t.equal(readFileSync(whole, 'utf8'), text, 'its arrival has these rows')
+})
+
+t.test('a write that was held up until another process took over changes no file', async (t) => {
+  const { pushes, folder } = await createRig(t)
+  await pushes.push(pushed(1))
+  const part = join(folder, own(`${stem}.csv.part`))
+  // The file as the process that is held up has it open, between its check and its write.
+  const held = openSync(part, 'r+')
+  utimesSync(part, 0, 0)
+  await (await createRig(t, { folder })).pushes.close()
+  const whole = join(folder, own(`${stem}.csv`))
+  const text = `${header}\n${rowOf(1)}\n`
+  t.equal(readFileSync(whole, 'utf8'), text)
+  writeSync(held, `${rowOf(2)}\n`, text.length)
+  closeSync(held)
+  t.equal(readFileSync(whole, 'utf8'), text, 'its arrival has these rows')
+  t.same(readdirSync(folder), [own(`${stem}.csv`)], 'nothing is left of the part')
+  await pushes.close()
+})
+
+t.test(
+  'files that have waited become arrivals in the order in which they were begun',
+  async (t) => {
+    const folder = createFolder(t)
+    const names = [
+      'DEMO_30112024_Electric_86390000.csv',
+      'DEMO_01122024_Electric_5000.csv',
+      'DEMO_01122024_Electric_9999000.csv',
+      'DEMO_01122024_Electric_10000000.csv',
+    ]
+    for (const name of names) writeFileSync(join(folder, own(name)), `${header}\n${rowOf(1)}\n`)
+    const { pushes, claimed } = await createRig(t, { folder })
+    await pushes.close()
+    t.same(
+      claimed,
+      names.map((name) => join(folder, own(name))),
+    )
+  },
+)
+
+t.test('a file waits for one of its sender and feed that was begun before it', async (t) => {
+  const folder = createFolder(t)
+  const [first, second, gas] = [
+    'DEMO_01122024_Electric_9999000.csv',
+    'DEMO_01122024_Electric_10000000.csv',
+    'DEMO_01122024_Gas_10000000.csv',
+  ] as const
+  for (const name of [`${first}.part`, second, gas])
+    writeFileSync(join(folder, own(name)), `${header}\n${rowOf(1)}\n`)
+  const { pushes, claimed } = await createRig(t, { folder, gatherSeconds: 1 })
+  const at = (name: string) => join(folder, own(name))
+  await until(() => claimed.length > 0)
+  t.same(
+    claimed,
+    [at(gas)],
+    'a process gathers in the other, which may have a read that this corrects',
+  )
+  utimesSync(at(`${first}.part`), 0, 0)
+  await until(() => claimed.length === 3)
+  t.same(claimed, [at(gas), at(first), at(second)])
+  await pushes.close()
 })
 
 t.test('a name that is taken is not written over', async (t) => {

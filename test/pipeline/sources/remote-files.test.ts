@@ -18,6 +18,8 @@ t.test('of files that came in one second that of the earlier day comes first', a
   const [march, february, later, december] = days as [string, string, string, string]
   t.same(order(...days.map((name) => fileAt(name, 1))), [december, february, march, later])
   t.same(order(fileAt(february, 2), fileAt(march, 1)), [march, february], 'their times come first')
+  const numbered = [1, 9, 10].map((number) => `DEMO_01032024_Gas_${number}.csv`)
+  t.same(order(...numbered.map((name) => fileAt(name, 1))), numbered, 'then their numbers')
   t.same(order(fileAt('b', 1), fileAt('a', 1), fileAt(march, 1)), ['a', 'b', march])
 })
 
