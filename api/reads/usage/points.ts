@@ -135,12 +135,12 @@ function readRows({ clientId, meterId, granularity, timeZone, days }: PointsWant
   return sql`SELECT toUInt32(if(${isWhole}, read_at, starts[bucket])) AS at,
       toUInt32(if(${isWhole}, read_upto, ends[bucket])) AS row_upto,
       false AS is_ahead, toNullable(quantity) AS row_quantity, toNullable(read_unit) AS own_unit, true AS is_read, row_rank,
-      read_upto - read_at AS row_present, day, CAST(NULL, 'Nullable(Decimal(18, 6))') AS row_cost, '' AS row_status,
+      if(seconds = ${literal(daySeconds)}, toInt64(${dayStart(sql`day + 1`, timeZone)}) - ${dayStart(sql`day`, timeZone)}, read_upto - read_at) AS row_present, day, CAST(NULL, 'Nullable(Decimal(18, 6))') AS row_cost, '' AS row_status,
       CAST([], 'Array(String)') AS keys, CAST([], 'Array(Decimal(18, 6))') AS costs
     FROM
     (
       SELECT toUnixTimestamp(u.starts_at) AS read_at, u.local_day AS day,
-        if(u.seconds = ${literal(daySeconds)}, toUnixTimestamp(toDateTime(u.local_day + 1, ${literal(timeZone)})), read_at + u.seconds) AS read_upto,
+        ${readEnd(timeZone)} AS read_upto,
         u.quantity AS quantity, u.unit AS read_unit, u.seconds AS seconds,
         min(u.seconds) OVER (PARTITION BY u.local_day) AS finest,
         indexOf(${literal(qualities)}, if(u.quality = 'asSent' AND r.restated_by != 0 AND r.restated_by <= u.version,
@@ -156,3 +156,20 @@ function readRows({ clientId, meterId, granularity, timeZone, days }: PointsWant
     )
     WHERE seconds = finest AND read_at >= starts[1] AND read_at < ends[bucket]`
 }
+
+/**
+ * Where a read ends. One of a day lasts until the next one, an hour sooner or later where the clock changes;
+ * without a next one until midnight if it starts at midnight.
+ */
+function readEnd(timeZone: string): Sql {
+  const next = sql`leadInFrame(toInt64(read_at)) OVER (PARTITION BY u.seconds ORDER BY read_at ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING)`
+  return sql`multiIf(u.seconds != ${literal(daySeconds)}, read_at + u.seconds,
+          abs(${next} - read_at - u.seconds) <= ${literal(clockChangeMax)}, ${next},
+          read_at = ${dayStart(sql`u.local_day`, timeZone)}, ${dayStart(sql`u.local_day + 1`, timeZone)}, read_at + u.seconds)`
+}
+
+/** Seconds by which a clock may change. */
+const clockChangeMax = 7_200
+
+const dayStart = (day: Sql, timeZone: string) =>
+  sql`toUnixTimestamp(toDateTime(${day}, ${literal(timeZone)}))`

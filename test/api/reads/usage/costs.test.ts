@@ -107,6 +107,39 @@ t.test('a point without a cost says why', async (t) => {
   t.match(points, [{ quality: 'missing', start, end, cost: null, costStatus: 'noUsage' }])
 })
 
+t.test('a daily read of another hour than midnight lasts until the next one', async (t) => {
+  // From 9:00 to 9:00, over the change of the clock on 8 March; and by standard time all year.
+  const startOf = (day: number) => `2026-03-0${day}T${day < 8 ? 14 : 13}:00:00Z`
+  const days = [5, 6, 7, 8, 9]
+  await rig.register(customer('gas', 'TIER'), customer('standard', 'TIER'))
+  const read = { seconds: 86_400, quantities: ['10'] }
+  await rig.readAll(days.map((day) => ({ ...read, meter: 'gas', from: startOf(day) })))
+  await rig.readAll(
+    days.map((day) => ({ ...read, meter: 'standard', from: `2026-03-0${day}T05:00:00Z` })),
+  )
+  for (const [meterId, starts] of [
+    ['gas', days.map(startOf)],
+    ['standard', days.map((day) => `2026-03-0${day}T05:00:00Z`)],
+  ] as const) {
+    const query = { meterId, from: '2026-03-05', to: '2026-03-09' }
+    for (const granularity of ['interval', 'hour'] as const) {
+      const { points } = await usagePage(context, meterId, { ...query, granularity })
+      const found = points.filter(({ quality }) => quality !== 'missing')
+      t.same(
+        found.map(({ start, end }) => [start, end]).slice(0, 4),
+        starts.slice(0, 4).map((start, at) => [start, starts[at + 1]]),
+        `${meterId} by ${granularity}`,
+      )
+      t.same(points.filter(({ end }) => end <= (starts[4] as string)).length, 4, 'no gap')
+    }
+    const { points } = await usagePage(context, meterId, { ...query, granularity: 'day' })
+    t.same(
+      points.map(({ quantity, secondsMissing }) => [quantity, secondsMissing]),
+      days.map(() => [10, 0]),
+    )
+  }
+})
+
 t.test('reads that no bill has yet have no cost, and get it with the bill', async (t) => {
   await rig.read({ meter: 'tou', from: '2026-02-01T05:00:00Z', quantities: steady('1', 96) })
   const february = { meterId: 'tou', from: '2026-02-01', to: '2026-02-28' }
