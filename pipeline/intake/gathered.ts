@@ -90,7 +90,7 @@ async function endPart(part: string, path: string): Promise<void> {
   await rm(part)
 }
 
-/** The copy has a name of its own until it is complete; a part of a dead process is no part of it. */
+/** The copy has a name of its own until it is complete: a dead process leaves a copy, never a file that is cut. */
 async function copyStart(from: string, bytes: number, path: string): Promise<void> {
   const copy = `${path}.${randomUUID()}.copy`
   const file = await open(copy, 'wx', 0o600)
