@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Fault } from '../fault.js'
 import { backfillSettings } from '../gateway/history.js'
 import type { RowFormat } from '../manifest.js'
-import { fileNames } from '../name-pattern.js'
+import { fileNames, matchPatterns, type Naming } from '../name-pattern.js'
 import { listProblems, type PlaceOf, remedy } from '../problem.js'
 import { section } from '../strict.js'
 import { createZone, daySeconds } from '../time/zone.js'
@@ -21,9 +21,33 @@ export { sourceName } from './source.js'
 
 const companyCode = z.string().regex(/^[A-Za-z0-9]{1,32}$/, 'use 1 to 32 letters and digits')
 
+/** Zones without daylight time whose names are also those of a place's standard time, and what is meant. */
+const fixedZones: Readonly<Record<string, readonly [place: string, fixed: string]>> = {
+  EST: ['America/New_York', 'America/Panama'],
+  MST: ['America/Denver', 'America/Phoenix'],
+  HST: ['America/Adak', 'Pacific/Honolulu'],
+  GMT: ['Europe/London', 'UTC'],
+}
+
+/** Why a zone is not what its reader would expect, if so. */
+function findTrap(name: string): string | undefined {
+  const [place, fixed] = (Object.hasOwn(fixedZones, name) && fixedZones[name]) || []
+  if (place !== undefined) {
+    return `${name} has no daylight time all year; use ${place}, or ${fixed} if the clock never changes`
+  }
+  const [, sign, hours] = /^Etc\/GMT([+-])(\d{1,2})$/.exec(name) ?? []
+  if (sign === undefined) return undefined
+  const side = sign === '+' ? 'behind' : 'ahead of'
+  return `${name} is ${hours} h ${side} UTC, against its sign; use the zone of a place, such as America/Panama`
+}
+
 const timeZone = z.string().check((context) => {
   try {
     createZone(context.value)
+    const message = findTrap(context.value)
+    if (message !== undefined) {
+      context.issues.push({ code: 'custom', message, input: context.value })
+    }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     const message = error.message.replace('PROFILE: ', '')
@@ -172,6 +196,9 @@ const profile = z
       const path = ['alerts', 'expected', index, 'company']
       context.addIssue({ code: 'custom', path, message: 'use one of companyCodes' })
     }
+    for (const [index, message] of findMisread(value)) {
+      context.addIssue({ code: 'custom', path: ['fileNames', index, 'like'], message })
+    }
     for (const [index, user] of value.intake?.users.entries() ?? []) {
       if (user.companyCodes?.every((code) => value.companyCodes.includes(code)) !== false) continue
       const path = ['intake', 'users', index, 'companyCodes']
@@ -217,6 +244,33 @@ export function parseProfile(value: unknown, placeOf?: PlaceOf): Profile {
   const parsed = profile.safeParse(value, { error: remedy })
   if (parsed.success) return parsed.data
   throw new Fault('PROFILE', listProblems(parsed.error, placeOf))
+}
+
+/** Patterns by which the names that Tieline gives to files of rows would mean another day, company or feed. */
+function findMisread({
+  companyCodes,
+  fileNames,
+  ...sections
+}: Naming & {
+  readonly intake?: unknown
+  readonly backfill?: unknown
+}): readonly (readonly [index: number, message: string])[] {
+  if (sections.intake === undefined && sections.backfill === undefined) return []
+  const company = companyCodes.at(-1) ?? ''
+  return fileNames.flatMap((pattern, index) => {
+    const misread = ['Electric', 'Gas'].find((feed) => {
+      const meant = { company, day: '11', month: '12', year: '2026', feed }
+      const read = matchPatterns(`${company}_11122026_${feed}_1.csv`, {
+        companyCodes,
+        fileNames: [pattern],
+      })
+      return read && Object.entries(meant).some(([part, value]) => read[part] !== value)
+    })
+    if (misread === undefined) return []
+    const name = `${company}_11122026_${misread}_1.csv`
+    const message = `it reads names that Tieline gives to pushed rows and history, such as ${name} (11 December), in another way; make the pattern differ from <CompanyCode>_<DD><MM><YYYY>_<Feed>_<n>`
+    return [[index, message] as const]
+  })
 }
 
 function isDistinct(values: unknown): boolean {

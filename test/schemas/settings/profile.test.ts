@@ -250,3 +250,31 @@ test('whatever is given, a profile is complete or the fault says where to look',
     }),
   )
 })
+
+test('a zone that is not what its name says is refused with the right one', async (t) => {
+  const refused = (timeZone: string) => problems({ ...least, timeZone })[0]
+  t.match(
+    refused('EST'),
+    /^timeZone: EST has no daylight time .* use America\/New_York, or America/,
+  )
+  t.match(refused('GMT'), /use Europe\/London, or UTC/)
+  t.match(refused('Etc/GMT-5'), /^timeZone: Etc\/GMT-5 is 5 h ahead of UTC, against its sign/)
+  t.match(refused('Etc/GMT+5'), /5 h behind UTC/)
+  for (const zone of ['UTC', 'EST5EDT', 'America/Phoenix', 'Etc/UTC', 'toString'])
+    t.notMatch(refused(zone), /daylight|sign/, zone)
+})
+
+test('a name pattern that misreads the names of files of rows is refused', async (t) => {
+  const history = { ingestion: 'backfill', backfill: { url: 'https://mdm.example' } }
+  const refused = (like: string, more: object = history) =>
+    problems({ ...least, ...more, fileNames: [{ like }] }).filter((one) =>
+      one.includes('fileNames'),
+    )
+  const american = '<CompanyCode>_<MM><DD><YYYY>_<Feed>_<n>'
+  t.match(refused(american), [
+    /^fileNames\[0\]\.like: it reads names .* ILPC_11122026_Electric_1\.csv/,
+  ])
+  t.same(refused(american, {}), [], 'without such files it is what the utility says')
+  t.same(refused('<CompanyCode>_<MM><DD><YYYY>_<Feed>'), [])
+  t.same(refused('<CompanyCode>_<DD><MM><YYYY>_<Feed>_<n>'), [])
+})
