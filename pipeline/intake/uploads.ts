@@ -145,6 +145,9 @@ interface Part {
   readonly bytes: number
 }
 
+/** The complete file of a longer name, such as `.csv.gz` beside `.csv`, is not one. */
+const partEnd = /^\.[0-9a-f]{8}\.part$/
+
 /**
  * The parts of a file, the longest first. Each attempt writes to its own part, new or taken over by
  * renaming it, so that two processes never write to the same one.
@@ -152,7 +155,8 @@ interface Part {
 async function findParts(path: string): Promise<readonly Part[]> {
   const parts: Part[] = []
   for (const name of await attempt(path, () => readdir(dirname(path)))) {
-    if (!name.startsWith(`${basename(path)}.`)) continue
+    if (!name.startsWith(basename(path)) || !partEnd.test(name.slice(basename(path).length)))
+      continue
     const part = join(dirname(path), name)
     const found = await attempt(part, () => ifThere(stat(part)))
     if (found !== undefined) parts.push({ path: part, bytes: found.size })

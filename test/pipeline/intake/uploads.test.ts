@@ -110,6 +110,20 @@ t.test('what comes short is kept, and gone on with from its end only', async (t)
   t.equal(claimed.length, 1)
 })
 
+t.test('the same bytes under a longer name are not a part', async (t) => {
+  const { take, folder, claimed } = createRig(t)
+  const packed = { ...whole, name: `${name}.gz` }
+  t.match(await take(packed, sent(text)), { kind: 'arrived', arrival: 1 })
+  const asked = { ...whole, from: undefined }
+  t.same(await take(asked, sent()), { kind: 'part', bytes: 0 })
+  t.match(await take({ ...whole, from: text.length }, sent()), { kind: 'part', bytes: 0 })
+  t.match(await take(whole, sent(text)), { kind: 'arrived', arrival: 2 })
+  t.same(
+    readdirSync(folder).map((found) => join(folder, found)),
+    [...claimed].reverse(),
+  )
+})
+
 t.test('two that send the same file at once do not write into each other', async (t) => {
   const { take } = createRig(t)
   const answers = await Promise.all([take(whole, sent(text)), take(whole, sent(text))])
