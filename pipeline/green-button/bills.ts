@@ -41,6 +41,29 @@ const detailsOf = (kind: Sql, text: Sql) =>
   sql`arrayMap(line -> (line.2, line.3, line.4), arraySort(groupArrayIf((line_number, toString(${kind}), if(${text} = '', toString(${kind}), ${text}), toString(amount)), ${kind} != 'Energy')))`
 
 /**
+ * The lines that the utility billed for each bill, of all documents in whose middle its days lie; unknown if
+ * one of them has none.
+ */
+function linesOfDocuments(own: Sql): Sql {
+  return sql`SELECT account_number, meter_id, start_date,
+        if(countIf(isNull(additional)) > 0, NULL, toString(sum(additional))) AS lines,
+        arrayFlatten(arrayMap(one -> one.2, arraySort(one -> one.1, groupArray((billing_start_date, own_details))))) AS details
+      FROM (
+        SELECT DISTINCT b.account_number AS account_number, b.meter_id AS meter_id, b.start_date AS start_date, h.billing_start_date AS billing_start_date
+        FROM (SELECT * FROM bill_variance WHERE (account_number, meter_id, start_date) IN ${own}) AS b
+        INNER JOIN (SELECT * FROM bill_history WHERE state = 'current') AS h ON h.account_number = b.account_number AND h.meter_id = b.meter_id
+        WHERE h.billing_start_date + intDiv(h.billing_end_date - h.billing_start_date, 2) BETWEEN b.start_date AND b.last_date
+      ) AS d
+      LEFT JOIN (
+        SELECT account_number, meter_id, billing_start_date, toNullable(sumIf(amount, line_type != 'Energy')) AS additional,
+          ${detailsOf(sql`line_type`, sql`description`)} AS own_details
+        FROM bill_line WHERE (account_number, meter_id) IN (SELECT account_number, meter_id FROM ${own})
+        GROUP BY account_number, meter_id, billing_start_date
+      ) AS l USING (account_number, meter_id, billing_start_date)
+      GROUP BY account_number, meter_id, start_date`
+}
+
+/**
  * The client's bills of ended periods that have a day in the range. What the utility billed is used where
  * it is known, else what was computed.
  */
@@ -70,12 +93,7 @@ export async function readPeriodBills(
         toString(billed_start_date) AS billedFirst, toString(billed_end_date) AS billedLast,
         toString(quantity_billed) AS quantity, unit, toString(cost_billed) AS total, lines, details
       FROM bill_variance AS v
-      LEFT JOIN (SELECT account_number, meter_id, billing_start_date AS billed_start_date,
-          toNullable(toString(sumIf(amount, line_type != 'Energy'))) AS lines,
-          ${detailsOf(sql`line_type`, sql`description`)} AS details
-        FROM bill_line WHERE (account_number, meter_id) IN (SELECT account_number, meter_id FROM ${own})
-        GROUP BY account_number, meter_id, billing_start_date) AS l
-        USING (account_number, meter_id, billed_start_date)
+      LEFT JOIN (${linesOfDocuments(own)}) AS l USING (account_number, meter_id, start_date)
       WHERE (account_number, meter_id, start_date) IN ${own}`,
   })
   return computed.map(({ run, ...bill }) => {

@@ -7,8 +7,9 @@ const invoiceDaysMax = 31
 
 /**
  * Gathers what was billed: the current documents in whose middle the days of a bill lie, several
- * of them together. Fees are the lines that are neither energy nor delivery; unknown without lines. Only rows of
- * the members' accounts are read: a cycle is a small part of what a utility has billed in years.
+ * of them together. Fees are the lines that are neither energy nor delivery; unknown without lines, and
+ * counted once where several documents begin on the day that lines name. Only rows of the members' accounts are
+ * read: a cycle is a small part of what a utility has billed in years.
  */
 export function gatherBilled(tables: RunTables): Statement {
   const ours = sql`account_number IN (SELECT account_number FROM ${id(tables.members)})`
@@ -21,7 +22,8 @@ export function gatherBilled(tables: RunTables): Statement {
       FROM ${id(tables.members)} AS m
       INNER JOIN (
         SELECT h.meter_id AS meter_id, h.account_number AS account_number, h.billing_start_date AS billing_start_date,
-          billing_end_date, document_number, total_consumption, cost, tax_amount, fees,
+          billing_end_date, document_number, total_consumption, cost, tax_amount,
+          if(row_number() OVER (PARTITION BY meter_id, account_number, billing_start_date ORDER BY h.version) = 1, fees, fees - fees) AS fees,
           toInt32(h.billing_start_date + intDiv(billing_end_date - h.billing_start_date, 2)) AS middle
         FROM (SELECT * FROM bill_history WHERE state = 'current' AND ${ours}) AS h
         ANY LEFT JOIN (SELECT version, tax_amount FROM billing_period WHERE ${ours}) AS t ON t.version = h.version

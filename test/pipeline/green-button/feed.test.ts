@@ -204,3 +204,28 @@ t.test('a bill that was billed otherwise leaves intervals without costs', async 
   await rig.publish({ Billing: ['AD,S,D,2026-01-01,2026-01-31,744,744,70,,'] })
   t.equal(await costs(), 0)
 })
+
+t.test('a period with two documents has the lines of both', async (t) => {
+  const at = { clientId: 'emma', accountNumber: 'AE', meterId: 'E', rateCode: 'TAXED' }
+  await rig.register(customerAt(at))
+  await rig.read({ meter: 'E', from: '2026-01-01T05:00:00Z', quantities: steady('0.25', 2_976) })
+  const lines = ['2026-01-01,1,Energy,Energy,360,0.1,36', '2026-01-01,2,Fixed,Service,,,4.25']
+  const rest = ['2026-01-16,1,Energy,Energy,384,0.1,38.4', '2026-01-16,2,Fixed,Service,,,4.25']
+  await rig.publish({
+    Billing: [
+      'AE,S,E,2026-01-01,2026-01-15,360,360,40.25,,,D1',
+      'AE,S,E,2026-01-16,2026-01-31,384,384,42.65,,,D2',
+    ],
+    BillingLines: lines.map((line) => `AE,E,${line}`),
+  })
+  const additional = async () => {
+    await rig.bill({ start: '2026-01-01' })
+    const found = await feedOf(store, { ...january, clientId: 'emma' })
+    t.equal(errorsOf(found), '')
+    t.match(found, '<billLastPeriod>8290000</billLastPeriod>')
+    return /<costAdditionalLastPeriod>(\d+)</.exec(found)?.[1]
+  }
+  t.equal(await additional(), undefined, 'the lines of one of them are unknown')
+  await rig.publish({ BillingLines: rest.map((line) => `AE,E,${line}`) })
+  t.equal(await additional(), '850000')
+})

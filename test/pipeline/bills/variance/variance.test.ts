@@ -214,6 +214,23 @@ t.test('one bill is explained for a person', async (t) => {
   )
 })
 
+t.test('lines of a period count once, however many documents it has', async (t) => {
+  const at = { clientId: 'twice', accountNumber: 'Atwice', meterId: 'twice', rateCode: 'TAXED' }
+  await rig.register(customerAt(at))
+  await rig.read({ meter: 'twice', from: january, quantities: steady('0.25', quarters) })
+  const document = (rest: string) => `Atwice,S,twice,${whole},${rest}`
+  await rig.publish({
+    Billing: [document('744,744,117.00,0.10,,D1'), document('0,0,5.00,0.10,,D2')],
+    BillingLines: (made['fees']?.lines ?? []).map((line) => `Atwice,twice,2026-01-01,${line}`),
+  })
+  await rig.bill({ start: '2026-01-01' })
+  const found = await rig.store.rows({
+    sql: `SELECT toString(cost_billed) AS billed, mapApply((k, v) -> (k, toString(v)), cost_causes) AS causes
+      FROM bill_variance WHERE meter_id = 'twice'`,
+  })
+  t.same(found, [{ billed: '122', causes: { taxAndFees: '4.15' } }])
+})
+
 t.test('a run leaves no table of its own behind', async (t) => {
   const left = await rig.store.rows({
     sql: `SELECT name FROM system.tables WHERE match(name, '^bill_[a-z]+_2')`,
