@@ -1,5 +1,12 @@
 import type { Granularity } from '../../schemas/gateway/reads.js'
-import { addDays, dayAt, daySeconds, nextDay, type Zone } from '../../schemas/time/zone.js'
+import {
+  addDays,
+  dayAt,
+  daySeconds,
+  nextDay,
+  wallSeconds,
+  type Zone,
+} from '../../schemas/time/zone.js'
 
 /** From an instant up to another, exclusive; epoch seconds. */
 export type Span = readonly [start: number, end: number]
@@ -69,7 +76,9 @@ function startsOf(zone: Zone, { from, to }: DayRange, granularity: Granularity):
   if (granularity === 'interval') return starts
   for (let day = from; day <= to; day = nextDay(day)) {
     const [at, next] = spanOf(zone, { from: day, to: day })
-    if (granularity === 'hour') for (let hour = at; hour < next; hour += 3_600) starts.push(hour)
+    const toNextHour = (hour: number) => 3_600 - (wallSeconds(zone.toWall(hour)) % 3_600)
+    if (granularity === 'hour')
+      for (let hour = at; hour < next; hour += toNextHour(hour)) starts.push(hour)
     else if (granularity === 'day' || day.endsWith('-01')) starts.push(at)
   }
   return starts
