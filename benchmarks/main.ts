@@ -7,11 +7,16 @@ import { measureFormats } from './formats.js'
 import { measureHostile } from './gateway/hostile.js'
 import { measureGateway } from './gateway/main.js'
 import { measureMemory } from './gateway/memory.js'
+import { measureMinutes } from './gateway/minutes.js'
+import { measureMutual } from './gateway/mutual.js'
+import { measureReads } from './gateway/reads.js'
 import { measureSlowCis } from './gateway/slow-cis.js'
+import { measureGreenButton } from './green-button.js'
 import { measurePage } from './page/page.js'
 import { measureQueries } from './queries/queries.js'
 import { measureSmallFiles } from './small-files.js'
 import { measureSources } from './sources/main.js'
+import { measureReplicated } from './usage/replicated.js'
 import { measureUsage } from './usage/usage.js'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -34,9 +39,11 @@ program
     false,
   )
   .option('--watched', 'also with a browser on the operations page (Chromium)', false)
+  .option('--replicas', 'instead: on two replicas in one process, beside one server', false)
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
-    await measureUsage({ ...options, print })
+    const measure = options.replicas ? measureReplicated : measureUsage
+    await measure({ ...options, print })
   })
 
 program
@@ -116,17 +123,36 @@ program
   .option('--requests <n>', 'requests that --memory sends', toCount, 2_000_000)
   .option('--hostile', 'instead: login beside 1,000 hostile requests a second')
   .option('--slow-cis', 'instead: login beside 2,000 customer calls at once, the CIS slow')
+  .option('--mutual', 'instead: login, customer and bind over TLS with a client certificate')
+  .option('--minutes <n>', 'instead: memory and p99 of each of some minutes, at least 3', toCount)
+  .option('--reads', 'instead: a year of days of random customers at 50 requests a second')
+  .option('--customers <n>', 'customers of --reads, with 13 months of days', toCount, 100_000)
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
+    if (options.reads) return void (await measureReads({ ...options, print }))
     const measure = options.memory
       ? measureMemory
-      : options.hostile
-        ? measureHostile
-        : options.slowCis
-          ? measureSlowCis
-          : measureGateway
+      : options.mutual
+        ? measureMutual
+        : options.minutes
+          ? measureMinutes
+          : options.hostile
+            ? measureHostile
+            : options.slowCis
+              ? measureSlowCis
+              : measureGateway
     const tokens = options.tokens ?? (options.memory ? 200_000 : 100_000)
     await measure({ ...options, tokens, print })
+  })
+
+program
+  .command('green-button')
+  .description('export hourly reads of a client with many meters, and of one with a tenth of them')
+  .option('--meters <n>', 'meters of the client', toCount, 10_000)
+  .option('--months <n>', 'months of reads and bills, the last one October 2026', toCount, 13)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await measureGreenButton({ ...options, print })
   })
 
 program

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { hashPassword } from '../../api/access/password.js'
 import { createOfficeServer } from '../../infra/demo/back-office/server.js'
 import { type Certificates, demoCertificates } from '../../infra/demo/certificates.js'
-import type { OfficeOptions } from '../../infra/demo/office.js'
+import { demoAccount, type OfficeOptions } from '../../infra/demo/office.js'
 import { openHome } from '../../infra/stack/home.js'
 import { createChild } from '../../infra/stack/processes/child.js'
 import { createGatewayProcess, type GatewayDetail } from '../../infra/stack/processes/programs.js'
@@ -36,6 +37,8 @@ export interface GatewayRig {
   readonly scripts: Scripts
   readonly token: string
   readonly cisUrl: string
+  /** Of a client and the authority of `listen` and `mutual`. */
+  readonly certificates: Certificates
   /** Resolves when no customer waits to be registered. */
   settled(): Promise<void>
   /** Of the gateway that remembers tokens. */
@@ -84,8 +87,9 @@ export async function createGatewayRig(
     await once(child, 'message')
     return `http://127.0.0.1:${port}${path}`
   }
+  const certificates = demoCertificates(folder)
   const { gateway, cisUrl, settled } = await startGateways(
-    folder,
+    { folder, certificates },
     closers,
     identityOf(idp.url, samlFile),
   )
@@ -107,6 +111,7 @@ export async function createGatewayRig(
     scripts: writeScripts(folder, tokens),
     token: tokens[0] ?? '',
     cisUrl,
+    certificates,
     settled,
     warmPid: warm.pid,
     close: async () => {
@@ -116,37 +121,46 @@ export async function createGatewayRig(
   }
 }
 
-/** `warm` remembers tokens, `cold` none; `secure` is warm with TLS, on the address `listen` and on `mutual`. */
+/** `warm` remembers tokens, `cold` none; `secure` is warm with TLS, on `listen` and on `mutual`, which binds, too. */
 type GatewayKind = 'warm' | 'cold' | 'secure'
 
 /** The store, the queue and the CIS that real gateways run with. */
 async function startGateways(
-  folder: string,
+  { folder, certificates }: { readonly folder: string; readonly certificates: Certificates },
   closers: (() => Promise<unknown>)[],
   identity: object,
 ) {
   const home = openHome(join(folder, 'data'))
-  const cis = await createChild<OfficeOptions, string>({
-    name: 'cis',
-    program: 'back-office',
-    options: { system: 'cis', port: 0, ...people },
-    logsPath: home.logs,
-    stopMsMax: 2_000,
-  })
-  closers.unshift(cis.close)
-  const cisUrl = String(cis.detail())
+  const office = async (system: 'cis' | 'ami') => {
+    const child = await createChild<OfficeOptions, string>({
+      name: system,
+      program: 'back-office',
+      options: { system, port: 0, ...people },
+      logsPath: home.logs,
+      stopMsMax: 2_000,
+    })
+    closers.unshift(child.close)
+    return child.detail()
+  }
+  const cisUrl = await office('cis')
+  const passwordHash = await hashPassword(demoAccount.password)
+  const bind = {
+    ami: { kind: 'rest', url: await office('ami') },
+    bind: { users: [{ name: demoAccount.name, passwordHash }] },
+  }
   const profileOf = (kind: GatewayKind, ports: readonly number[]) =>
     parseProfile({
       companyCodes: ['BENCH'],
       timeZone: 'America/Detroit',
       gateway: {
-        ...listenersOf(ports, kind === 'secure' ? demoCertificates(folder) : undefined),
+        ...listenersOf(ports, kind === 'secure' ? certificates : undefined),
         operations: { port: 0 },
         requestsPerSecondMax: 10_000_000,
         limits: { tokensCachedMax: kind === 'cold' ? 0 : 100_000 },
       },
       identity,
       cis: { kind: 'rest', url: cisUrl, statusSeconds: 3_600 },
+      ...(kind === 'secure' && bind),
     })
   const { gateway: _, ...pipeline } = profileOf('warm', [1])
   const log = createLog(join(home.logs, 'bench.log'), 'bench')
@@ -185,7 +199,7 @@ async function startGateways(
   return { gateway, cisUrl, settled }
 }
 
-function identityOf(issuer: string, samlFile: string | undefined): object {
+export function identityOf(issuer: string, samlFile?: string): object {
   const issuers = [{ issuer, audience: 'tieline', jwksUri: `${issuer}/jwks` }]
   const oidc = { kind: 'oidc', claim: 'sub', issuers }
   if (samlFile === undefined) return oidc

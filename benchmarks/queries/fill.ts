@@ -6,6 +6,8 @@ import { yearBills } from './bills.js'
 export interface QuestionFilling {
   readonly customers: number
   readonly months: number
+  /** Before this day a meter has one read a day. */
+  readonly intervalsFrom?: string
 }
 
 const zone = createZone('America/Detroit')
@@ -126,22 +128,22 @@ function* tenancies({ customers, months }: QuestionFilling): Generator<Statement
   }
 }
 
-/** The file of a day: an hour of each meter, with its account of the day. */
+/** The file of a day: the hours of each meter, or their sum, with its account of the day. */
 function* readsOf(
-  { customers }: QuestionFilling,
+  { customers, intervalsFrom = '' }: QuestionFilling,
   day: string,
   arrival: number,
 ): Generator<Statement> {
-  const hours = zone.daySeconds(day) / 3_600
   const isLate = day >= changing
   const kinds = [
     {
-      seconds: 3_600,
+      seconds: day < intervalsFrom ? 86_400 : 3_600,
       which: `(number % 100 != 1 OR ${day < silent}) AND (number % 200 != 3 OR ${!isLate})`,
     },
     ...(isLate ? [{ seconds: 900, which: 'number % 200 = 3' }] : []),
   ]
   for (const { seconds, which } of kinds) {
+    const slots = seconds === 86_400 ? 1 : zone.daySeconds(day) / seconds
     yield {
       sql: `INSERT INTO usage_read (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity, account_number,
           external_site_id, version)
@@ -151,7 +153,7 @@ function* readsOf(
         SELECT ${meter}, 'Electric', start, ${seconds}, '${day}', toHour(start),
           if(number % 50 = 2 AND toHour(start) BETWEEN 10 AND 15, -3 * used, used),
           if(number % 20 = 0 AND ${day >= moving}, ${next}, ${account}), ${site}, bitShiftLeft(toUInt64(${arrival}), 32) + at
-        FROM (SELECT number AS at FROM numbers(${(customers * hours * 3_600) / seconds})) WHERE ${which}`,
+        FROM (SELECT number AS at FROM numbers(${customers * slots})) WHERE ${which}`,
     }
   }
 }

@@ -1,7 +1,9 @@
 import t from 'tap'
 import { measureBills } from '../../benchmarks/bills/bills.js'
 import { measureCycleDay } from '../../benchmarks/bills/cycle-day.js'
+import { measureGreenButton } from '../../benchmarks/green-button.js'
 import { measureSmallFiles } from '../../benchmarks/small-files.js'
+import { measureReplicated } from '../../benchmarks/usage/replicated.js'
 
 const print = () => undefined
 
@@ -24,4 +26,15 @@ t.test('a few small files are measured, with all their rows', async (t) => {
   })
   t.equal(rounds.length, 2)
   t.ok(processorMsPerFile > 0)
+})
+
+t.test('a few meters are exported, each in the feed', async (t) => {
+  const { tenth, whole } = await measureGreenButton({ meters: 10, months: 1, print })
+  t.match([tenth.meters, whole.meters], [1, 10])
+  t.ok(whole.megabytes > tenth.megabytes)
+})
+
+t.test('a file is loaded into two replicas beside one server', async (t) => {
+  const { rows } = await measureReplicated({ customers: 10, rounds: 1, print })
+  t.equal(rows, 960)
 })

@@ -15,9 +15,9 @@ import type { Rig, RigOptions } from '../../rig.js'
 import { createFailOver } from './fail-over.js'
 import { createLag, type Lag } from './lag.js'
 
-/** A worker and Redis as real processes, before two replicas that lag and a proxy that changes between them. */
+/** A worker and Redis as real processes, before two replicas, which may lag behind a proxy that changes between them. */
 export interface ReplicatedRig extends Rig {
-  readonly lag: Lag
+  readonly lag?: Lag
   /** The same rig with the store of each replica. */
   readonly each: readonly Rig[]
 }
@@ -25,10 +25,13 @@ export interface ReplicatedRig extends Rig {
 const redisPort = 20_000
 const noSecret = (): string => ''
 
-/** In the place of ClickHouse, which cannot be killed without its Keeper, the client fails over. */
+/**
+ * With a seed replicas lag, and in the place of ClickHouse, which cannot be killed without its Keeper, the
+ * client fails over. Without one nothing happens to them, and no proxy is before them.
+ */
 export async function createReplicatedRig(
   options: RigOptions,
-  seed: number,
+  seed?: number,
 ): Promise<ReplicatedRig> {
   const files = mkdtempSync(join(tmpdir(), `tieline-${options.name}-files-`))
   const home = openHome(mkdtempSync(join(tmpdir(), `tieline-${options.name}-`)))
@@ -44,13 +47,14 @@ export async function createReplicatedRig(
     const profile = parseProfile({ ...options.profile, database: replicas[0] })
     const world = await createReplicas(profile, options.asServer)
     closers.unshift(world.close)
-    const proxy = await createFailOver(world.stores.r1.address.url)
-    closers.unshift(proxy.close)
+    const direct = world.stores.r1.address
+    const proxy = seed === undefined ? undefined : await createFailOver(direct.url)
+    if (proxy !== undefined) closers.unshift(proxy.close)
     const redis = await onFreePort(redisPort + (process.pid % 10_000), (port) =>
       createRedis({ dataPath: home.redis, port, password: home.secrets.redis }),
     )
     closers.unshift(redis.close)
-    const address = { ...world.stores.r1.address, url: proxy.url }
+    const address = { ...direct, url: proxy?.url ?? direct.url }
     const { inbox, outbox, landing, archive, quarantine, backfill, uploads, pushed } = home
     const log = createLog(join(home.logs, 'tieline.log'), options.name)
     const sources = profile.sources.map((one) =>
@@ -72,7 +76,7 @@ export async function createReplicatedRig(
     closers.unshift(worker.close)
     const store = createStore(address)
     closers.unshift(store.close)
-    const clickhouse = { pid: () => 0, kill: async () => proxy.failOver() }
+    const clickhouse = { pid: () => world.pid, kill: async () => proxy?.failOver() }
     const stack = {
       store: address,
       reader: address,
@@ -81,12 +85,12 @@ export async function createReplicatedRig(
       redis,
       worker,
     }
-    const lag = createLag(world, seed)
+    const lag = seed === undefined ? undefined : createLag(world, seed)
     const rig = { home, profile, files, stack: { ...stack, gateway: undefined, close } }
     const readers = replicas.map((replica) => world.stores[replica].address)
     const whole = { ...rig, store, readers, close }
     const each = replicas.map((replica) => ({ ...whole, store: world.stores[replica] }))
-    return { ...whole, lag, each }
+    return { ...whole, ...(lag && { lag }), each }
   } catch (error) {
     await close()
     throw error

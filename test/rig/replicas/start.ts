@@ -17,6 +17,8 @@ export type Replica = (typeof replicas)[number]
 export interface Replicas {
   /** A store for each replica, of no other. */
   readonly stores: Readonly<Record<Replica, Store>>
+  /** Of the engine. */
+  readonly pid: number
   close(): Promise<void>
 }
 
@@ -76,7 +78,7 @@ export async function createReplicas(profile: Profile, asServer?: AsServer): Pro
     }
     const [outside, r1, r2] = stores as [Store, Store, Store]
     for (const database of replicas) await build(outside, { ...profile, database })
-    return { stores: { r1, r2 }, close }
+    return { stores: { r1, r2 }, pid: child.pid ?? 0, close }
   } catch (error) {
     await close()
     throw error
