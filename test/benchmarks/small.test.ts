@@ -29,7 +29,7 @@ t.test('a few small files are measured, with all their rows', async (t) => {
 })
 
 t.test('a few meters are exported, each in the feed', async (t) => {
-  const { tenth, whole } = await measureGreenButton({ meters: 10, months: 1, print })
+  const { tenth, whole } = await measureGreenButton({ meters: 10, months: 3, print })
   t.match([tenth.meters, whole.meters], [1, 10])
   t.ok(whole.megabytes > tenth.megabytes)
 })
