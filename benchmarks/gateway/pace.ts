@@ -11,23 +11,23 @@ export interface Latencies {
 }
 
 /** Makes a call; false where its answer is wrong. */
-export type Call = (at: number) => Promise<boolean>
+export type TimedCall = (at: number) => Promise<boolean>
 
 /** Calls one after the other. */
-export async function inTurn(call: Call, count: number): Promise<Latencies> {
+export async function inTurn(call: TimedCall, count: number): Promise<Latencies> {
   const from = performance.now()
   const times: number[] = []
   for (let at = 0; at < count; at++) await time(call, at, performance.now(), times)
   return toLatencies(times, count, from)
 }
 
-export interface Pace {
+export interface CallRate {
   readonly perSecond: number
   readonly seconds: number
 }
 
 /** Calls at an even rate, whether or not those before have ended: what waits counts as slow. */
-export async function pace(call: Call, { perSecond, seconds }: Pace): Promise<Latencies> {
+export async function pace(call: TimedCall, { perSecond, seconds }: CallRate): Promise<Latencies> {
   const from = performance.now()
   const times: number[] = []
   const running: Promise<void>[] = []
@@ -40,7 +40,7 @@ export async function pace(call: Call, { perSecond, seconds }: Pace): Promise<La
   return toLatencies(times, running.length, from)
 }
 
-async function time(call: Call, at: number, due: number, times: number[]): Promise<void> {
+async function time(call: TimedCall, at: number, due: number, times: number[]): Promise<void> {
   if (await call(at)) times.push(performance.now() - due)
 }
 

@@ -12,7 +12,7 @@ import { benchDays, type QuestionFilling, questionInputs } from '../queries/fill
 import { measureOnRig, type Rig } from '../rig.js'
 import { verdict } from '../usage/figures.js'
 import { createThroughTieline } from '../usage/through-tieline.js'
-import { type Call, inTurn, type Latencies, pace, renderLatencies } from './pace.js'
+import { inTurn, type Latencies, pace, renderLatencies, type TimedCall } from './pace.js'
 import { identityOf } from './rig.js'
 import { type SignedTokens, signTokens } from './tokens.js'
 
@@ -140,7 +140,7 @@ async function measure(rig: Rig, options: Measuring): Promise<ReadsFigures> {
 function createCalls({ stack, store }: Rig, { signed, clients }: Measuring) {
   const url = `${stack.gateway?.detail().addresses[0]}/v1/gateway/usage`
   const meterOf = (at: number) => String(55_000_000 + (clients[at % clients.length] ?? 0))
-  const engine: Call = async (at) => {
+  const engine: TimedCall = async (at) => {
     const days = await store.rows({
       sql: sql`SELECT local_day, sum(quantity) FROM usage_read FINAL WHERE meter_id = ${meterOf(at)}
         AND local_day BETWEEN ${typed('Date', year.from)} AND ${typed('Date', year.to)} GROUP BY local_day ORDER BY local_day`,
@@ -148,7 +148,7 @@ function createCalls({ stack, store }: Rig, { signed, clients }: Measuring) {
     })
     return days.length > 0
   }
-  const gateway: Call = async (at) => {
+  const gateway: TimedCall = async (at) => {
     const query = new URLSearchParams({ meterId: meterOf(at), ...year })
     const authorization = `Bearer ${signed.tokens[at % signed.tokens.length]}`
     const answer = await fetch(`${url}?${query}`, { headers: { authorization } })

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { hashPassword } from '../../api/access/password.js'
 import { createOfficeServer } from '../../infra/demo/back-office/server.js'
 import { type Certificates, demoCertificates } from '../../infra/demo/certificates.js'
-import { demoAccount, type OfficeOptions } from '../../infra/demo/office.js'
+import { demoAccount, type OfficeOptions, type OfficeSystem } from '../../infra/demo/office.js'
 import { openHome } from '../../infra/stack/home.js'
 import { createChild } from '../../infra/stack/processes/child.js'
 import { createGatewayProcess, type GatewayDetail } from '../../infra/stack/processes/programs.js'
@@ -131,14 +131,8 @@ async function startGateways(
   identity: object,
 ) {
   const home = openHome(join(folder, 'data'))
-  const office = async (system: 'cis' | 'ami') => {
-    const child = await createChild<OfficeOptions, string>({
-      name: system,
-      program: 'back-office',
-      options: { system, port: 0, ...people },
-      logsPath: home.logs,
-      stopMsMax: 2_000,
-    })
+  const office = async (system: OfficeSystem) => {
+    const child = await startOfficeSystem(system, home.logs)
     closers.unshift(child.close)
     return child.detail()
   }
@@ -197,6 +191,16 @@ async function startGateways(
     while (await isBusy())
   }
   return { gateway, cisUrl, settled }
+}
+
+function startOfficeSystem(system: OfficeSystem, logsPath: string) {
+  return createChild<OfficeOptions, string>({
+    name: system,
+    program: 'back-office',
+    options: { system, port: 0, ...people },
+    logsPath,
+    stopMsMax: 2_000,
+  })
 }
 
 export function identityOf(issuer: string, samlFile?: string): object {
