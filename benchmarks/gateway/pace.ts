@@ -17,7 +17,7 @@ export type TimedCall = (at: number) => Promise<boolean>
 export async function inTurn(call: TimedCall, count: number): Promise<Latencies> {
   const from = performance.now()
   const times: number[] = []
-  for (let at = 0; at < count; at++) await time(call, at, performance.now(), times)
+  for (let at = 0; at < count; at++) await time(() => call(at), performance.now(), times)
   return toLatencies(times, count, from)
 }
 
@@ -34,14 +34,14 @@ export async function pace(call: TimedCall, { perSecond, seconds }: CallRate): P
   for (let at = 0; at < perSecond * seconds; at++) {
     const due = from + (at * 1_000) / perSecond
     await sleep(Math.max(0, due - performance.now()))
-    running.push(time(call, at, due, times))
+    running.push(time(() => call(at), due, times))
   }
   await Promise.all(running)
   return toLatencies(times, running.length, from)
 }
 
-async function time(call: TimedCall, at: number, due: number, times: number[]): Promise<void> {
-  if (await call(at)) times.push(performance.now() - due)
+async function time(call: () => Promise<boolean>, due: number, times: number[]): Promise<void> {
+  if (await call()) times.push(performance.now() - due)
 }
 
 function toLatencies(times: readonly number[], calls: number, from: number): Latencies {
