@@ -19,6 +19,7 @@ import { type Action, createActions } from './bind/actions.js'
 import { createBind, createBindOutcome } from './bind/bind.js'
 import { createCis } from './cis/drivers.js'
 import { type GuardedCis, guardCis } from './cis/guard.js'
+import type { SharedUsage } from './connect/connect.js'
 import { createHandling, type RequestEntry } from './handle.js'
 import { createIdentity } from './identity/drivers.js'
 import type { IdentityFigures } from './identity/identity.js'
@@ -49,6 +50,7 @@ export interface GatewayOptions {
   /** Receives files and rows; undefined if the profile does not accept any. */
   readonly intake?: Intake | undefined
   readonly openFeed: OpenFeed
+  readonly sharedUsage: SharedUsage
   readonly tracing?: Tracing | undefined
   readonly onRequest: (entry: RequestEntry) => void
   /** Reports an external fault or a program error; `requestId` is empty outside of requests. */
@@ -179,9 +181,10 @@ function createParts(options: GatewayOptions): Parts {
   const attempts = createAttempts({ store, key, now: () => new Date() })
   const { tokenBytesMax } = gateway.limits
   const counts = gateway.attempts === 'own'
+  const connects = profile.reads?.connect !== undefined
   const registrar = createRegistrar({ queues, onFailure: onFault })
   const authorization = {
-    ...{ identity, attempts, locks, tokenBytesMax, customers, counts },
+    ...{ identity, attempts, locks, tokenBytesMax, customers, counts, connects },
     onClosed: registrar.end,
   }
   const binding = createBindParts(options, { store, systems })

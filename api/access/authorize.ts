@@ -1,6 +1,7 @@
+import { isEspiScope } from '../../schemas/gateway/espi-scope.js'
 import type { Answer, Denial } from '../answer.js'
 import type { Identified, Identity } from '../identity/identity.js'
-import { type Refused, spellRefusal } from '../identity/refusal.js'
+import { type Refused, refused, spellRefusal } from '../identity/refusal.js'
 import type { GatewayRequest } from '../request.js'
 import type { AccountStatus } from './account-status.js'
 import type { Attempts } from './attempts.js'
@@ -13,6 +14,8 @@ export interface AuthorizeOptions {
   readonly tokenBytesMax: number
   /** Whether the service counts attempts itself where the CIS does not (decision 4). */
   readonly counts: boolean
+  /** Whether tokens with a scope of Green Button are those of third parties. */
+  readonly connects: boolean
   /** Called for each customer whose account is closed. */
   readonly onClosed: (clientId: string) => void
 }
@@ -20,8 +23,28 @@ export interface AuthorizeOptions {
 /** An authenticated token of a customer: accepted, or refused and counted. */
 export type Named = Exclude<Identified, { readonly kind: 'refused' }>
 
-/** What the token of a request proves; it is refused without one. */
+/**
+ * What the token of a request proves to all but Connect My Data, which alone accepts third parties. Theirs
+ * count as nobody's failed attempts.
+ */
 export function authenticate(
+  options: AuthorizeOptions,
+  request: GatewayRequest,
+): Identified | Promise<Identified> {
+  const identified = identifyRequest(options, request)
+  if (!options.connects) return identified
+  return identified instanceof Promise
+    ? identified.then(refuseThirdParty)
+    : refuseThirdParty(identified)
+}
+
+function refuseThirdParty(identified: Identified): Identified {
+  const isTheirs = identified.grant?.scopes.some(isEspiScope)
+  return isTheirs ? refused('token of a third party') : identified
+}
+
+/** What the token of a request proves; it is refused without one. */
+export function identifyRequest(
   { identity, tokenBytesMax }: AuthorizeOptions,
   request: GatewayRequest,
 ): Identified | Promise<Identified> {

@@ -16,15 +16,28 @@ export interface IdentityOptions {
   readonly report: ReportSystem
 }
 
+/** To which application a token was issued, and for which scopes (RFC 9068). */
+export interface Grant {
+  readonly application: string | undefined
+  readonly scopes: readonly string[]
+}
+
 /** What a token proves. */
 export type Identified =
-  | { readonly kind: 'customer'; readonly clientId: string; readonly pseudonym: string }
+  | {
+      readonly kind: 'customer'
+      readonly clientId: string
+      readonly pseudonym: string
+      readonly grant?: Grant
+    }
   /** Not valid, and not counted as a failed attempt of any customer. */
   | {
       readonly kind: 'refused'
       readonly reason: string
       /** For the operator's log, never for a client: what the token has and the profile wants. */
       readonly detail?: string
+      /** Of a token that is valid in all but that it names no customer. */
+      readonly grant?: Grant
     }
   /** Refused by the provider itself, which names this customer: the customer's failed attempt. */
   | {
@@ -33,6 +46,7 @@ export type Identified =
       readonly pseudonym: string
       readonly reason: string
       readonly token: string
+      readonly grant?: Grant
     }
 
 /**

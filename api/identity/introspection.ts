@@ -5,7 +5,7 @@ import type { IntrospectionSettings } from '../../schemas/settings/gateway-ident
 import { createHttpClient } from '../http-client.js'
 import { createSingleFlight } from '../single-flight.js'
 import type { Identified, Identity, IdentityOptions } from './identity.js'
-import { claimAt, findGrantProblem } from './jwt.js'
+import { claimAt, findGrantProblem, grantOf, refuseUnnamed } from './jwt.js'
 import { describeExpiry, refused } from './refusal.js'
 import { createTokenCache } from './token-cache.js'
 
@@ -108,13 +108,14 @@ function judge(claims: Claims, token: string, options: IntrospectionOptions): Id
     : undefined
   if (claims['active'] !== true) {
     if (known === undefined) return refused('inactive')
-    return { kind: 'counted', ...known, reason: 'revoked' }
+    return { kind: 'counted', ...known, reason: 'revoked', grant: grantOf(claims) }
   }
   if (typeof claims['exp'] === 'number' && claims['exp'] * 1_000 <= now()) {
     return refused('expired', describeExpiry(claims['exp'] * 1_000, now()))
   }
-  if (known === undefined) return refused('no customer claim')
+  if (known === undefined) return refuseUnnamed(claims, settings)
   const problem = findGrantProblem(claims, settings)
   if (problem !== undefined) return problem
-  return { kind: 'customer', clientId: known.clientId, pseudonym: known.pseudonym }
+  const { clientId, pseudonym } = known
+  return { kind: 'customer', clientId, pseudonym, grant: grantOf(claims) }
 }

@@ -1,4 +1,5 @@
 import { type JsonObject, parseObject } from '../../schemas/json.js'
+import type { Grant, Identified } from './identity.js'
 import { describeMismatch, type Refused, refused } from './refusal.js'
 
 /** The members of a token's header that are judged before its signature. */
@@ -103,13 +104,33 @@ export function findGrantProblem(
   claims: Claims,
   needed: { readonly audience: readonly string[]; readonly scopes: readonly string[] },
 ): Refused | undefined {
-  const { aud, scope } = claims
+  const { aud } = claims
   const named: readonly unknown[] = Array.isArray(aud) ? aud : [aud]
   const isMeant = named.some((one) => typeof one === 'string' && needed.audience.includes(one))
   if (needed.audience.length > 0 && !isMeant) {
     return refused('audience', describeMismatch(aud, needed.audience))
   }
-  const scopes = String(scope ?? '').split(' ')
+  const { scopes } = grantOf(claims)
   if (needed.scopes.every((one) => scopes.includes(one))) return undefined
-  return refused('scope', describeMismatch(scope === undefined ? [] : scopes, needed.scopes))
+  return refused('scope', describeMismatch(scopes, needed.scopes))
+}
+
+/** The application is `client_id`, or `azp` of providers that are older than RFC 9068. */
+export function grantOf(claims: Claims): Grant {
+  const { scope, client_id, azp } = claims
+  const application = client_id ?? azp
+  return {
+    application: typeof application === 'string' ? application : undefined,
+    scopes: typeof scope === 'string' ? scope.split(' ') : [],
+  }
+}
+
+/** Refuses a token that names no customer. What it grants is known only if it is valid otherwise. */
+export function refuseUnnamed(
+  claims: Claims,
+  needed: Parameters<typeof findGrantProblem>[1],
+): Identified {
+  const refusal = refused('no customer claim')
+  if (findGrantProblem(claims, needed) !== undefined) return refusal
+  return { ...refusal, grant: grantOf(claims) }
 }

@@ -4,7 +4,16 @@ import { createFairQueue } from '../fair-queue.js'
 import { createHttpClient } from '../http-client.js'
 import type { Identified, Identity, IdentityOptions } from './identity.js'
 import { type TrustedKey, type Verdict, verifyToken } from './jose.js'
-import { type Claims, claimAt, findGrantProblem, isIdToken, mayBeAccess, readJwt } from './jwt.js'
+import {
+  type Claims,
+  claimAt,
+  findGrantProblem,
+  grantOf,
+  isIdToken,
+  mayBeAccess,
+  readJwt,
+  refuseUnnamed,
+} from './jwt.js'
 import { createKeySet, type KeySet } from './key-set.js'
 import { describeMismatch, refused } from './refusal.js'
 import { createTokenCache } from './token-cache.js'
@@ -152,9 +161,9 @@ function identify(
   { settings, pseudonymize }: OidcOptions,
 ): Identified {
   const named = identifierSchema.safeParse(claimAt(claims, issuer.settings.claim ?? settings.claim))
-  if (!named.success) return refused('no customer claim')
+  if (!named.success) return refuseUnnamed(claims, issuer.settings)
   const clientId = named.data
   const problem = findGrantProblem(claims, issuer.settings)
   if (problem !== undefined) return problem
-  return { kind: 'customer', clientId, pseudonym: pseudonymize(clientId) }
+  return { kind: 'customer', clientId, pseudonym: pseudonymize(clientId), grant: grantOf(claims) }
 }

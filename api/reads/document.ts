@@ -10,10 +10,14 @@ const compress = promisify(gzip)
 const gzipBytesMin = 1_400
 
 /**
- * The answer with a JSON document: compressed if the client takes gzip, 304 if it has it already. The
+ * The answer with a document, in JSON unless said otherwise: compressed if the client takes gzip, 304 if it has it already. The
  * tag is weak, for it is the same with and without compression.
  */
-export async function toDocument(request: GatewayRequest, body: string): Promise<Answer> {
+export async function toDocument(
+  request: GatewayRequest,
+  body: string,
+  type = 'application/json',
+): Promise<Answer> {
   const etag = `W/"${createHash('sha256').update(body).digest('base64url').slice(0, 27)}"`
   const headers = [
     ['ETag', etag],
@@ -23,7 +27,7 @@ export async function toDocument(request: GatewayRequest, body: string): Promise
   if (hasTag(request.field?.('if-none-match'), etag)) {
     return { kind: 'read', status: 304, body: '', headers }
   }
-  const typed = [['Content-Type', 'application/json'], ...headers] as const
+  const typed = [['Content-Type', type], ...headers] as const
   const isLarge = body.length >= gzipBytesMin
   if (!isLarge || !takesGzip(request.field?.('accept-encoding'))) {
     return { kind: 'read', status: 200, body, headers: typed }

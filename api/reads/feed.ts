@@ -2,10 +2,11 @@ import { finished, Readable } from 'node:stream'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import { type FeedQuery, feedQuerySchema } from '../../schemas/gateway/reads.js'
+import type { ReadsSettings } from '../../schemas/gateway/reads-settings.js'
 import { createSemaphore } from '../semaphore.js'
 import type { ExpectAccess, ReadForCustomer } from './for-customer.js'
 import { refuseDays } from './range.js'
-import { badQuery, withQuery } from './reading.js'
+import { badQuery, type Reading, withQuery } from './reading.js'
 import type { ReadSource } from './source.js'
 
 /**
@@ -22,8 +23,7 @@ export interface FeedRouteContext {
   readonly source: ReadSource
   readonly openFeed: OpenFeed
   readonly daysMax: number
-  readonly feedsMax: number
-  readonly waitMsMax: number
+  readonly download: Download
 }
 
 const headers = [
@@ -38,17 +38,30 @@ const headers = [
  * them the request is judged again.
  */
 export function createFeedRoute(context: FeedRouteContext): ReadForCustomer {
-  const { source, openFeed, daysMax, feedsMax, waitMsMax } = context
-  const semaphore = createSemaphore(feedsMax)
+  const { source, openFeed, daysMax, download } = context
   return withQuery(feedQuerySchema, async (clientId, query, expectAccess: ExpectAccess) => {
     const refusal = refuseDays(query, daysMax)
     if (refusal !== undefined) return badQuery(refusal)
+    return download(() => openFeed(source, { ...query, clientId }, expectAccess))
+  })
+}
+
+/** Sends a feed that is opened when it is its turn; missing if there is none. */
+export type Download = (open: () => Promise<AsyncIterable<string> | undefined>) => Promise<Reading>
+
+/** Limits the downloads at the same time. Throws `OVERLOAD` for one that waits too long. */
+export function createDownloads({
+  feedsMax,
+  waitMsMax,
+}: Pick<ReadsSettings, 'feedsMax' | 'waitMsMax'>): Download {
+  const semaphore = createSemaphore(feedsMax)
+  return async (open) => {
     const leave = await semaphore.acquire(waitMsMax)
     if (leave === undefined) {
       throw new Fault('OVERLOAD', `${feedsMax} downloads are under way; raise reads.feedsMax`)
     }
     try {
-      const feed = await openFeed(source, { ...query, clientId }, expectAccess)
+      const feed = await open()
       if (feed === undefined) {
         leave()
         return { kind: 'missing', reason: 'no reads in these days' }
@@ -60,5 +73,5 @@ export function createFeedRoute(context: FeedRouteContext): ReadForCustomer {
       leave()
       throw error
     }
-  })
+  }
 }

@@ -20,10 +20,10 @@ export interface ForCustomerOptions extends AuthorizeOptions {
 /**
  * Makes routes for the customer of a bearer token. The token and the account are judged as at login,
  * with each request: a token that expires between two pages is refused at the second, and a download is
- * cut when its token ends. A customer's turn lasts as long as his download.
+ * cut when its token ends.
  */
 export function createForCustomer(options: ForCustomerOptions) {
-  const enter = createTurns(options.perCustomerMax)
+  const inTurn = createInTurn(options.perCustomerMax)
   const judge = async (request: GatewayRequest): Promise<Answer | Named> => {
     const named = await authenticate(options, request)
     if (named.kind === 'refused') return denyToken(named)
@@ -31,25 +31,41 @@ export function createForCustomer(options: ForCustomerOptions) {
     return (await authorize(options, named, status)) ?? named
   }
   return (read: ReadForCustomer): RouteHandler =>
-    async (request) => {
-      const judged = await judge(request)
-      if (!('clientId' in judged)) return judged
-      const { clientId, pseudonym } = judged
-      const leave = enter(clientId)
-      if (leave === undefined) return { kind: 'bare', status: 429, pseudonym }
-      const expectAccess = async () => {
-        if (!('clientId' in (await judge(request)))) throw cutDownload('token or account ended')
-      }
-      try {
-        const answer = await read(clientId, request, expectAccess)
-        if (answer.kind === 'download') finished(answer.stream, leave)
-        else leave()
-        return { ...answer, pseudonym }
-      } catch (error) {
-        leave()
-        throw error
-      }
+    (request) =>
+      inTurn(
+        () => judge(request),
+        ({ clientId }, expectAccess) => read(clientId, request, expectAccess),
+      )
+}
+
+/**
+ * Answers requests for customers, `perCustomerMax` of one at the same time. A customer's turn lasts as long
+ * as his download, and `judge` is asked again before each part of it.
+ */
+export function createInTurn(perCustomerMax: number) {
+  const enter = createTurns(perCustomerMax)
+  return async <A extends Pick<Named, 'clientId' | 'pseudonym'>>(
+    judge: () => Promise<Answer | A>,
+    read: (allowed: A, expectAccess: ExpectAccess) => Promise<Answer>,
+  ): Promise<Answer> => {
+    const judged = await judge()
+    if (!('clientId' in judged)) return judged
+    const { clientId, pseudonym } = judged
+    const leave = enter(clientId)
+    if (leave === undefined) return { kind: 'bare', status: 429, pseudonym }
+    const expectAccess = async () => {
+      if (!('clientId' in (await judge()))) throw cutDownload('token or account ended')
     }
+    try {
+      const answer = await read(judged, expectAccess)
+      if (answer.kind === 'download') finished(answer.stream, leave)
+      else leave()
+      return { ...answer, pseudonym }
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
 }
 
 /** Judges a request once more, and throws if it would be refused now. */

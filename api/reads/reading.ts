@@ -4,9 +4,9 @@ import type { Answer } from '../answer.js'
 import type { GatewayRequest } from '../request.js'
 import { type FeedDownload, toDocument, toDownload } from './document.js'
 
-/** A JSON document as text or a download, or why there is none. */
+/** A document (JSON unless it has a type), a download, or why there is none. */
 export type Reading =
-  | { readonly kind: 'found'; readonly body: string }
+  | { readonly kind: 'found'; readonly body: string; readonly type?: string }
   | FeedDownload
   /** The customer has no such thing, or it does not exist; the reason is for the log. */
   | { readonly kind: 'missing'; readonly reason?: string }
@@ -19,11 +19,11 @@ export const badQuery = (detail: string): Reading => ({ kind: 'wrong', detail })
 export const badCursor = badQuery('cursor: use the cursor of the answer before, and its query')
 
 /** Answers with what is read for someone by the query of a request, or with what is wrong with it. */
-export function withQuery<S extends z.ZodObject, More extends readonly unknown[]>(
+export function withQuery<S extends z.ZodObject, More extends readonly unknown[], Who = string>(
   schema: S,
-  read: (who: string, query: z.output<S>, ...more: More) => Promise<Reading>,
+  read: (who: Who, query: z.output<S>, ...more: More) => Promise<Reading>,
 ) {
-  return async (who: string, request: GatewayRequest, ...more: More): Promise<Answer> => {
+  return async (who: Who, request: GatewayRequest, ...more: More): Promise<Answer> => {
     const asked = readQuery(schema, request.query)
     if (asked.detail !== undefined) return toAnswer(request, { kind: 'wrong', ...asked })
     return toAnswer(request, await read(who, asked.query, ...more))
@@ -33,7 +33,7 @@ export function withQuery<S extends z.ZodObject, More extends readonly unknown[]
 async function toAnswer(request: GatewayRequest, reading: Reading): Promise<Answer> {
   switch (reading.kind) {
     case 'found':
-      return toDocument(request, reading.body)
+      return toDocument(request, reading.body, reading.type)
     case 'download':
       return toDownload(request, reading)
     case 'missing':

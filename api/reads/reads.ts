@@ -9,10 +9,11 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
 import type { Tracer } from '../../schemas/tracer.js'
 import { createAccounts } from '../access/basic-auth.js'
+import { createConnectRoutes, type SharedUsage } from '../connect/connect.js'
 import type { Route } from '../route.js'
 import { readOwnBills } from './bills.js'
 import { type ChangesContext, readChanges } from './changes.js'
-import { createFeedRoute, type OpenFeed } from './feed.js'
+import { createDownloads, createFeedRoute, type OpenFeed } from './feed.js'
 import { createForCustomer, type ForCustomerOptions } from './for-customer.js'
 import { withQuery } from './reading.js'
 import { createReadSource } from './source.js'
@@ -23,11 +24,12 @@ export interface ReadsOptions {
   readonly reader: StoreAddress
   readonly tracer: Tracer | undefined
   readonly openFeed: OpenFeed
+  readonly sharedUsage: SharedUsage
 }
 
 /** The routes that read, with a connection of their own as the store's reader. */
 export function createReadRoutes(
-  { profile, reader, tracer, openFeed }: ReadsOptions,
+  { profile, reader, tracer, openFeed, sharedUsage }: ReadsOptions,
   authorization: Omit<ForCustomerOptions, 'perCustomerMax'>,
 ): { readonly routes: readonly Route[]; close(): Promise<void> } {
   const { reads } = profile
@@ -43,7 +45,8 @@ export function createReadRoutes(
   const usage = withQuery(usageQuerySchema, (clientId, query) =>
     readUsage(context, clientId, query),
   )
-  const feed = createFeedRoute({ ...context, openFeed })
+  const download = createDownloads(reads)
+  const feed = createFeedRoute({ ...context, openFeed, download })
   const bills = withQuery(billsQuerySchema, (clientId, query) =>
     readOwnBills(context, clientId, query),
   )
@@ -53,6 +56,12 @@ export function createReadRoutes(
       { ...get, name: 'bills', path: '/gateway/bills', run: forCustomer(bills) },
       { ...get, name: 'green-button', path: '/gateway/green-button', run: forCustomer(feed) },
       ...(reads.users === undefined ? [] : [changesRoute(context, reads.users)]),
+      ...(reads.connect === undefined
+        ? []
+        : createConnectRoutes(
+            { ...context, sharedUsage, download },
+            { ...authorization, connect: reads.connect },
+          )),
     ],
     close: () => store.close(),
   }

@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import {
   billsQuerySchema,
   billsSchema,
@@ -8,8 +7,7 @@ import {
   usageQuerySchema,
   usageSchema,
 } from '../../schemas/gateway/reads.js'
-
-type Json = Readonly<Record<string, unknown>>
+import { type Json, toParameters } from './openapi-parts.js'
 
 /** Schemas of what is read. */
 export const readSchemas = { usageSchema, billsSchema } as const
@@ -104,13 +102,4 @@ export function toPullPaths({ isDeprecated, refused }: ReadPathsOptions): Json {
 function found(name: string, description: string): Json {
   const schema = { $ref: `#/components/schemas/${name}` }
   return { 200: { description, headers: tag, content: { 'application/json': { schema } } } }
-}
-
-function toParameters(schema: z.ZodObject): readonly Json[] {
-  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' })
-  return Object.entries(properties).map(([name, property]) => {
-    const { description, ...type } = property as { readonly description?: string }
-    const about = description === undefined ? {} : { description }
-    return { name, in: 'query', required: required.includes(name), ...about, schema: type }
-  })
 }

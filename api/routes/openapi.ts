@@ -3,6 +3,7 @@ import { bindRequestSchema } from '../../schemas/gateway/bind-request.js'
 import { customerSchema, identifierSchema } from '../../schemas/gateway/customer.js'
 import type { ErrorStyle } from '../../schemas/settings/gateway.js'
 import { denials } from '../answer.js'
+import { toConnectPaths } from './openapi-connect.js'
 import { toIntakePaths } from './openapi-intake.js'
 import { pulledSchemas, readSchemas, toPullPaths, toReadPaths } from './openapi-reads.js'
 
@@ -17,6 +18,8 @@ export interface OpenApiOptions {
   readonly hasReads: boolean
   /** Whether the platform may pull changes. */
   readonly hasPull: boolean
+  /** Whether applications of third parties may read. */
+  readonly hasConnect: boolean
   /** Whether files and rows are accepted. */
   readonly hasIntake: boolean
 }
@@ -81,6 +84,7 @@ export function toOpenApi(options: OpenApiOptions): Json {
       },
       ...(options.hasReads && toReadPaths(reads)),
       ...(options.hasPull && toPullPaths(reads)),
+      ...(options.hasConnect && toConnectPaths()),
       ...(hasBind && toBindPaths(options)),
       ...(hasIntake && toIntakePaths(options)),
     },

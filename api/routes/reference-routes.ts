@@ -16,6 +16,7 @@ export function createReferenceRoutes(profile: Profile): readonly Route[] {
         hasBind: profile.bind !== undefined,
         hasReads: profile.reads !== undefined,
         hasPull: profile.reads?.users !== undefined,
+        hasConnect: profile.reads?.connect !== undefined,
         hasIntake: profile.intake !== undefined,
       }),
     ]),

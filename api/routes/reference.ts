@@ -1,8 +1,10 @@
 import { z } from 'zod'
 
+const servers = z.array(z.object({ url: z.string() }))
 const operation = z.object({
   operationId: z.string(),
   summary: z.string(),
+  servers: servers.optional(),
   deprecated: z.boolean().optional(),
   security: z.array(z.record(z.string(), z.unknown())).default([]),
   requestBody: z.unknown().optional(),
@@ -14,7 +16,7 @@ const operation = z.object({
 const scheme = z.object({ type: z.string(), scheme: z.string().optional() })
 const documentSchema = z.object({
   info: z.object({ title: z.string() }),
-  servers: z.array(z.object({ url: z.string() })),
+  servers,
   paths: z.record(z.string(), z.record(z.string(), operation)),
   components: z.object({
     schemas: z.record(z.string(), z.unknown()),
@@ -30,10 +32,15 @@ table{border-collapse:collapse}td,th{border:1px solid #ccc;padding:.3rem .6rem;t
 /** Renders an OpenAPI document as a page that loads nothing from other hosts. */
 export function renderApiReference(document: unknown): string {
   const { info, servers, paths, components } = documentSchema.parse(document)
-  const base = servers[0]?.url ?? ''
+  const baseOf = (one: { readonly servers?: typeof servers | undefined }) =>
+    (one.servers ?? servers)[0]?.url ?? ''
   const sections = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) =>
-      renderOperation(`${method.toUpperCase()} ${base}${path}`, one, components.securitySchemes),
+      renderOperation(
+        `${method.toUpperCase()} ${baseOf(one)}${path}`,
+        one,
+        components.securitySchemes,
+      ),
     ),
   )
   const schemas = Object.entries(components.schemas).map(

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { element, type Xml, type XmlContent } from './xml.js'
+import { element, startTag, type Xml, type XmlContent } from './xml.js'
 
 /** When what an entry holds became visible, first and last, in epoch seconds. */
 export interface Visible {
@@ -14,10 +14,10 @@ export interface EntryOptions {
   readonly related?: readonly string[]
   readonly title: string
   readonly visible: Visible
-  readonly content: Xml
+  readonly content?: Xml
 }
 
-export const atomNamespace = 'http://www.w3.org/2005/Atom'
+const atomNamespace = 'http://www.w3.org/2005/Atom'
 const espiNamespace = 'http://naesb.org/espi'
 
 /** An entry of the feed with one resource. */
@@ -29,11 +29,36 @@ export function entry({ self, up, related = [], title, visible, content }: Entry
     link('up', up),
     ...related.map((href) => link('related', href)),
     element('title', title),
-    element('content', content),
+    ...(content ? [element('content', content)] : []),
     element('published', isoOf(visible.first)),
     element('updated', isoOf(visible.last)),
   ])
 }
+
+/** The first bytes of a document, with the start of its root element. */
+export function openDocument(root: 'feed' | 'entry'): string {
+  const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
+  return `${declaration}${startTag(root, { xmlns: atomNamespace })}`
+}
+
+/** An entry as a document of its own. */
+export function entryDocument({ xml }: Xml): string {
+  return `${openDocument('entry')}${xml.slice('<entry>'.length)}\n`
+}
+
+/** The start of a feed; its entries and its end tag follow. */
+export function feedHead(id: string, updatedAt: Date, self?: string): string {
+  const updated = isoOf(Math.floor(updatedAt.getTime() / 1_000))
+  const head = [
+    element('id', `urn:uuid:${id}`),
+    ...(self === undefined ? [] : [element('link', [], { rel: 'self', href: self })]),
+    element('title', 'Green Button energy usage'),
+    element('updated', updated),
+  ]
+  return `${openDocument('feed')}\n${linesOf(head)}`
+}
+
+export const linesOf = (entries: readonly Xml[]) => entries.map(({ xml }) => `${xml}\n`).join('')
 
 /** A resource, the one element inside of an entry. */
 export function resource(name: string, content: XmlContent): Xml {

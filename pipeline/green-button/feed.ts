@@ -4,8 +4,8 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import { addDays, type Zone } from '../../schemas/time/zone.js'
 import { type PeriodBill, readPeriodBills } from './bills.js'
 import { readClockRules } from './clock-rules.js'
-import { readCosts } from './costs.js'
-import { atomNamespace, isoOf, toUuid } from './entry.js'
+import { type Costs, readCosts } from './costs.js'
+import { feedHead, linesOf, type Visible } from './entry.js'
 import {
   type FeedStore,
   readDays,
@@ -16,13 +16,23 @@ import {
 } from './reads.js'
 import {
   blockEntry,
+  type MeterPaths,
   openSeries,
   pathsOf,
+  type SeriesWritten,
   summaryEntry,
   timeEntry,
   usagePointEntry,
 } from './resources.js'
-import { element, startTag, type Xml } from './xml.js'
+import {
+  type Share,
+  shareAll,
+  sharedBills,
+  shares,
+  sharesCommodity,
+  sharesIntervals,
+} from './share.js'
+import type { Xml } from './xml.js'
 
 export interface GreenButtonContext {
   readonly store: FeedStore
@@ -76,69 +86,119 @@ async function openFeed(
   context: GreenButtonContext,
   wanted: UsageWanted,
 ): Promise<AsyncIterable<string> | 'unregistered' | 'empty'> {
-  const { store } = context
-  const meters = await readMeters(store, wanted.clientId)
-  if (meters.size === 0) return 'unregistered'
-  const series = await readSeries(store, wanted)
-  if (series.length === 0) return 'empty'
-  const bills = await readPeriodBills(store, { ...wanted, timeZone: context.zone.timeZone })
-  return write(context, { wanted, meters, series, bills })
+  const share = shareAll([context.profile.database, wanted.clientId], wanted)
+  const found = await findUsage(context, wanted, share)
+  if (found.meters.size === 0) return 'unregistered'
+  return found.series.length === 0 ? 'empty' : writeFeed(context, found)
 }
 
-interface Found {
+/** What a client has in some days, and what of it is shared. */
+export interface Found {
   readonly wanted: UsageWanted
+  readonly share: Share
   readonly meters: ReadonlyMap<string, boolean>
   readonly series: readonly Series[]
   readonly bills: readonly PeriodBill[]
 }
 
-async function* write(context: GreenButtonContext, found: Found): AsyncGenerator<string> {
-  const { profile, zone, now } = context
-  const { wanted, series } = found
-  const owner = [profile.database, wanted.clientId]
-  const visible = spanOf(series)
-  const at = isoOf(Math.floor(now().getTime() / 1_000))
-  yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-  yield `${startTag('feed', { xmlns: atomNamespace })}\n`
-  yield lines([
-    element('id', `urn:uuid:${toUuid('feed', ...owner, wanted.from, wanted.to)}`),
-    element('title', 'Green Button energy usage'),
-    element('updated', at),
-    timeEntry(zone, readClockRules(zone, Number(wanted.to.slice(0, 4))), visible),
-  ])
-  for (const [first, ...others] of byMeter(series)) {
-    if (first !== undefined) yield* writeMeter(context, found, [first, ...others])
-  }
+/** Without meters for an unknown client. */
+export async function findUsage(
+  { store, zone }: GreenButtonContext,
+  wanted: UsageWanted,
+  share: Share,
+): Promise<Found> {
+  const meters = await readMeters(store, wanted.clientId)
+  const all = meters.size === 0 ? [] : await readSeries(store, wanted)
+  const series = all.filter(({ commodity }) => sharesCommodity(share, commodity))
+  const hasBills = series.length > 0 && (shares(share, 'bills') || shares(share, 'billCosts'))
+  const bills = hasBills ? await readPeriodBills(store, { ...wanted, timeZone: zone.timeZone }) : []
+  return { wanted, share, meters, series, bills }
+}
+
+/** The feed in pieces: time parameters, and what each usage point has in the window of the share. */
+export async function* writeFeed(
+  context: GreenButtonContext,
+  found: Found,
+): AsyncGenerator<string> {
+  const { zone, now } = context
+  const { wanted, share, series } = found
+  const rules = readClockRules(zone, Number(wanted.to.slice(0, 4)))
+  yield feedHead(share.feedId, now(), share.self)
+  yield linesOf([timeEntry(zone, rules, visibleOf(series, now()))])
+  for (const own of byMeter(series)) yield* writeMeter(context, found, own)
   yield '</feed>\n'
 }
 
-/** One usage point: its series, their blocks, its bills. */
-async function* writeMeter(
-  { store, profile, zone, beforePart }: GreenButtonContext,
-  { wanted, meters, bills }: Found,
-  series: readonly [Series, ...Series[]],
-): AsyncGenerator<string> {
-  const { meter, commodity } = series[0]
-  const paths = pathsOf([profile.database, wanted.clientId], series[0])
-  const own = bills.filter((bill) => bill.meter === meter && bill.commodity === commodity)
-  const point = { paths, commodity, zone, visible: spanOf(series), hasBills: own.length > 0 }
-  yield lines([usagePointEntry({ ...point, isHeld: meters.get(meter) ?? false })])
-  for (const one of series) {
-    const written = openSeries(paths, one)
-    yield lines(written.entries)
-    for (const days of partsOf(one)) {
-      await beforePart?.()
-      const part = { ...wanted, ...days }
-      const costs = await readCosts(store, part, { ...one, bills: own })
-      for (const day of await readDays(store, part, one)) {
-        yield lines([blockEntry({ ...written, costs }, day, zone)])
-      }
-    }
-  }
-  yield lines(own.map((bill) => summaryEntry(paths, bill, zone)))
+type OneMeter = readonly [Series, ...Series[]]
+
+/** The usage points in their order. */
+export function usagePointsOf(zone: Zone, found: Found): readonly UsagePoint[] {
+  return byMeter(found.series).map((own) => usagePointOf(zone, found, own))
 }
 
-const lines = (entries: readonly Xml[]) => entries.map(({ xml }) => `${xml}\n`).join('')
+/** A usage point with its bills. */
+export interface UsagePoint {
+  readonly paths: MeterPaths
+  readonly entry: Xml
+  readonly bills: readonly PeriodBill[]
+}
+
+function usagePointOf(zone: Zone, { share, meters, bills }: Found, series: OneMeter): UsagePoint {
+  const { meter, commodity } = series[0]
+  const paths = pathsOf(share, series[0])
+  const own = bills.filter((bill) => bill.meter === meter && bill.commodity === commodity)
+  const point = { paths, commodity, zone, visible: spanOf(series), hasBills: own.length > 0 }
+  const isHeld = meters.get(meter) ?? false
+  return { paths, entry: usagePointEntry({ ...point, isHeld }), bills: own }
+}
+
+/** One usage point: its series, their blocks, its bills; nothing if none of them is shared. */
+async function* writeMeter(
+  context: GreenButtonContext,
+  found: Found,
+  series: OneMeter,
+): AsyncGenerator<string> {
+  const { share } = found
+  const { paths, entry, bills } = usagePointOf(context.zone, found, series)
+  let isOpen = false
+  const open = (entries: readonly Xml[]) => {
+    const head = isOpen ? [] : [entry]
+    isOpen = true
+    return linesOf([...head, ...entries])
+  }
+  for (const one of series.filter((each) => sharesIntervals(share, each))) {
+    const written = openSeries(paths, one)
+    let head = written.entries
+    for await (const block of writeBlocks(context, found, { written, bills })) {
+      yield open([...head, block])
+      head = []
+    }
+  }
+  const summaries = sharedBills(share, bills)
+  if (summaries.length > 0) {
+    yield open(summaries.map((bill) => summaryEntry(paths, bill, context.zone)))
+  }
+}
+
+/** The blocks of a series. */
+async function* writeBlocks(
+  { store, zone, beforePart }: GreenButtonContext,
+  { wanted, share }: Found,
+  { written, bills }: { readonly written: SeriesWritten; readonly bills: readonly PeriodBill[] },
+): AsyncGenerator<Xml> {
+  const { series } = written
+  for (const days of partsOf(series)) {
+    await beforePart?.()
+    const part = { ...wanted, ...days, window: share.window }
+    const found = await readDays(store, part, series)
+    if (found.length === 0) continue
+    const hasCosts = shares(share, 'intervalCosts')
+    const costs = hasCosts ? await readCosts(store, part, { ...series, bills }) : noCosts
+    for (const day of found) yield blockEntry({ ...written, costs }, day, zone)
+  }
+}
+
+const noCosts: Costs = new Map()
 
 /** Days of a series that are read at once: some 300 kB, with reads of 15 minutes. */
 const daysAtOnce = 32
@@ -154,16 +214,22 @@ function partsOf({ from, to }: Series) {
 }
 
 /** Series come ordered by meter and commodity. */
-function byMeter(series: readonly Series[]): readonly (readonly Series[])[] {
-  const groups = new Map<string, Series[]>()
+function byMeter(series: readonly Series[]): readonly OneMeter[] {
+  const groups = new Map<string, [Series, ...Series[]]>()
   for (const one of series) {
     const key = JSON.stringify([one.meter, one.commodity])
-    groups.set(key, [...(groups.get(key) ?? []), one])
+    groups.set(key, [...(groups.get(key) ?? []), one] as [Series, ...Series[]])
   }
   return [...groups.values()]
 }
 
-function spanOf(series: readonly Series[]): { readonly first: number; readonly last: number } {
+/** Of the whole feed; for one without entries it is now. */
+function visibleOf(series: readonly Series[], now: Date): Visible {
+  const at = Math.floor(now.getTime() / 1_000)
+  return series.length === 0 ? { first: at, last: at } : spanOf(series)
+}
+
+function spanOf(series: readonly Series[]): Visible {
   return {
     first: series.reduce((least, { first }) => Math.min(least, first), Number.POSITIVE_INFINITY),
     last: series.reduce((most, { last }) => Math.max(most, last), 0),

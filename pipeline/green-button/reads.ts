@@ -1,3 +1,4 @@
+import type { Window } from '../../schemas/gateway/connect.js'
 import type { ReadQuality } from '../../schemas/usage-row.js'
 import type { Store } from '../store/clickhouse.js'
 import { type Sql, sql, typed } from '../store/sql.js'
@@ -67,12 +68,13 @@ export function readSeries(store: FeedStore, wanted: UsageWanted): Promise<reado
   })
 }
 
-/** The reads of a series, day by day. */
+/** The reads of a series, day by day: of the days that became visible in a window. */
 export function readDays(
   store: FeedStore,
-  wanted: UsageWanted,
+  wanted: UsageWanted & { readonly window: Window },
   { meter, commodity, unit, seconds }: Series,
 ): Promise<readonly DayReads[]> {
+  const { published, updated } = wanted.window
   return store.rows<DayReads>({
     sql: sql`SELECT toString(local_day) AS day, toUnixTimestamp(toDateTime(min(published_at))) AS first,
         toUnixTimestamp(toDateTime(max(published_at))) AS last,
@@ -80,9 +82,14 @@ export function readDays(
       FROM registered_usage
       WHERE meter_id = ${meter} AND commodity = ${commodity} AND unit = ${unit}
         AND seconds = ${typed('UInt32', seconds)} AND ${ownReads(wanted)}
-      GROUP BY day ORDER BY day`,
+      GROUP BY day
+      HAVING first ${within(published)} AND last ${within(updated)}
+      ORDER BY day`,
   })
 }
+
+const within = ([from, to]: readonly [number, number]): Sql =>
+  sql`BETWEEN ${typed('UInt32', from)} AND ${typed('UInt32', to)}`
 
 /** Reads whose file is not published yet have no number. */
 function ownReads({ clientId, from, to }: UsageWanted): Sql {

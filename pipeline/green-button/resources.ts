@@ -1,13 +1,14 @@
+import { espiRoot } from '../../schemas/gateway/connect.js'
 import { daySeconds, nextDay, type Zone } from '../../schemas/time/zone.js'
 import type { Detail, PeriodBill } from './bills.js'
 import type { ClockRules } from './clock-rules.js'
 import type { Costs } from './costs.js'
 import { entry, interval, resource, toUuid, type Visible } from './entry.js'
 import type { DayReads, Series } from './reads.js'
+import type { Share } from './share.js'
 import { measureOf, serviceOf, toAmount, toAmounts, toValue } from './units.js'
 import { element, type Xml } from './xml.js'
 
-const root = '/espi/1_1/resource'
 const usDollars = 840
 /** "Raw": the sender says nothing of a read. */
 const rawQuality = 14
@@ -19,7 +20,7 @@ const derivedQuality = 11
 const [forwardFlow, netFlow] = [1, 4]
 
 /** Addresses of what belongs to one meter of one client. They are hashes: no number can be read from them. */
-export interface MeterPaths {
+export interface MeterPaths extends Pick<Share, 'owner'> {
   readonly up: string
   readonly self: string
   readonly readings: string
@@ -28,23 +29,23 @@ export interface MeterPaths {
 
 /** The address of the time parameters of a zone. */
 function timePath(zone: Zone): string {
-  return `${root}/LocalTimeParameters/${toUuid('time', zone.timeZone)}`
+  return `${espiRoot}/LocalTimeParameters/${toUuid('time', zone.timeZone)}`
 }
 
-/** `owner` is the utility and the client. */
+/** `owner` is the utility and the client; `parent` is the path above the usage points. */
 export function pathsOf(
-  owner: readonly string[],
+  { owner, parent }: Pick<Share, 'owner' | 'parent'>,
   { meter, commodity }: Pick<Series, 'meter' | 'commodity'>,
 ): MeterPaths {
-  const up = `${root}/RetailCustomer/${toUuid('customer', ...owner)}/UsagePoint`
+  const up = `${parent}/UsagePoint`
   const self = `${up}/${toUuid('meter', ...owner, meter, commodity)}`
-  return { up, self, readings: `${self}/MeterReading`, summaries: `${self}/UsageSummary` }
+  return { owner, up, self, readings: `${self}/MeterReading`, summaries: `${self}/UsageSummary` }
 }
 
 export function timeEntry(zone: Zone, rules: ClockRules, visible: Visible): Xml {
   return entry({
     self: timePath(zone),
-    up: `${root}/LocalTimeParameters`,
+    up: `${espiRoot}/LocalTimeParameters`,
     title: 'Local time parameters',
     visible,
     content: resource('LocalTimeParameters', [
@@ -97,7 +98,7 @@ export function openSeries(
   const { commodity, unit, seconds, isNet, largest, isFine } = series
   const { uom, multiplier } = measureOf(unit, largest, isFine)
   const self = `${paths.readings}/${toUuid('series', paths.self, unit, seconds, isNet ? 'net' : 'forward', multiplier)}`
-  const types = `${root}/ReadingType`
+  const types = `${espiRoot}/ReadingType`
   const type = `${types}/${toUuid('type', self)}`
   const { commodity: commodityCode, kind } = serviceOf(commodity)
   const title = `${isNet ? 'Net usage' : 'Usage'} in intervals of ${seconds} seconds`
@@ -204,7 +205,7 @@ export function summaryEntry(paths: MeterPaths, bill: PeriodBill, zone: Zone): X
   const start = zone.dayStart(first)
   const end = zone.dayStart(nextDay(last))
   return entry({
-    self: `${paths.summaries}/${toUuid('bill', paths.self, bill.account, first, last)}`,
+    self: `${paths.summaries}/${toUuid('bill', ...paths.owner, paths.self, bill.account, first, last)}`,
     up: paths.summaries,
     title: `${bill.isBilled ? 'Bill' : 'Computed bill'} of ${first} to ${last}`,
     visible: { first: publishedAt, last: publishedAt },

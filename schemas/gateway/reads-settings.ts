@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { serviceUsers } from '../settings/gateway-bind.js'
 import { strict } from '../strict.js'
+import { connectSettings } from './connect.js'
 import { webhookFields } from './webhook.js'
 
 const noticeSettings = strict({
@@ -23,6 +24,8 @@ export const readsSettings = strict({
   users: serviceUsers.optional(),
   /** Where the platform is notified that there is something to pull. */
   notify: noticeSettings.optional(),
+  /** Which applications may read by Connect My Data; without it there are no such routes. */
+  connect: connectSettings.optional(),
   /** Statements in the store at the same time. */
   lanes: z.int().min(1).max(64).default(4),
   /** How long a request waits for a lane; beyond it 503. */

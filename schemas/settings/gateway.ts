@@ -64,12 +64,12 @@ export type ErrorStyle = 'table' | 'status'
 
 interface Sections {
   readonly gateway?: GatewaySettings | undefined
-  readonly identity?: unknown
+  readonly identity?: { readonly kind: string } | undefined
   readonly cis?: unknown
   readonly ami?: unknown
   readonly bind?: unknown
   readonly intake?: unknown
-  readonly reads?: { readonly users?: unknown } | undefined
+  readonly reads?: { readonly users?: unknown; readonly connect?: unknown } | undefined
   readonly ingestion?: string
   readonly backfill?: unknown
 }
@@ -97,6 +97,11 @@ export function findGaps(sections: Sections): readonly Gap[] {
       !!reads?.users && !mutual,
       'gateway.mutual',
       'missing: reads.users needs a listener with mutual TLS',
+    ],
+    [
+      !!reads?.connect && identity?.kind === 'saml',
+      'reads.connect',
+      'use identity of kind oidc or introspection: a SAML response has no scope',
     ],
     [
       gateway?.mutualTls === 'all' && !mutual,

@@ -12,6 +12,7 @@ import { createRedis } from '../../infra/redis/start.js'
 import { onFreePort } from '../../infra/stack/port.js'
 import { createGatewayProcess, type GatewayDetail } from '../../infra/stack/processes/programs.js'
 import { createOpenFeed } from '../../pipeline/green-button/feed.js'
+import { createSharedUsage } from '../../pipeline/green-button/shared-usage.js'
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { parseProfile } from '../../schemas/settings/profile.js'
@@ -123,15 +124,13 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
   })
   const entries: object[] = []
   const failures: unknown[] = []
+  const feeding = { profile, zone: createZone(profile.timeZone), now: () => new Date() }
   const gateway = await createGateway({
     profile,
     store: store.address,
     reader: readerOf(store),
-    openFeed: createOpenFeed({
-      profile,
-      zone: createZone(profile.timeZone),
-      now: () => new Date(),
-    }),
+    openFeed: createOpenFeed(feeding),
+    sharedUsage: createSharedUsage({ ...feeding, secret: () => 'secret' }),
     redisUrl: redis.url,
     key,
     secret: () => 'secret',

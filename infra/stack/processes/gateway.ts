@@ -1,6 +1,7 @@
 import { renameSync } from 'node:fs'
 import { createGateway } from '../../../api/gateway.js'
 import { createOpenFeed } from '../../../pipeline/green-button/feed.js'
+import { createSharedUsage } from '../../../pipeline/green-button/shared-usage.js'
 import { createIntake } from '../../../pipeline/intake/intake.js'
 import { Fault } from '../../../schemas/fault.js'
 import { createZone } from '../../../schemas/time/zone.js'
@@ -22,14 +23,12 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
   const tracing = await startTracing(options.tracing, { service: 'tieline-gateway', log })
   const intake = folders && (await createIntake({ ...options, folders, tracing, onFailure }))
   const metrics = createGatewayMetrics(() => gateway.figures())
+  const feeding = { profile, zone: createZone(profile.timeZone), now: () => new Date() }
   const gateway = await createGateway({
     ...options,
     intake,
-    openFeed: createOpenFeed({
-      profile,
-      zone: createZone(profile.timeZone),
-      now: () => new Date(),
-    }),
+    openFeed: createOpenFeed(feeding),
+    sharedUsage: createSharedUsage({ ...feeding, secret: secretFrom(secrets) }),
     tracing,
     secret: secretFrom(secrets),
     onRequest: (entry) => {

@@ -5,10 +5,14 @@ interface Start {
   readonly port: number
   readonly jwks: { readonly keys: object[] }
   readonly redirectUri: string
+  /** What it grants. */
+  readonly scope: string
+  /** How long a token is valid. */
+  readonly seconds: number
 }
 
 /** A real OpenID provider in a process of its own; its development pages sign anybody in. */
-function start({ port, jwks, redirectUri }: Start): void {
+function start({ port, jwks, redirectUri, scope, seconds }: Start): void {
   const issuer = `http://127.0.0.1:${port}`
   const provider = new Provider(issuer, {
     jwks,
@@ -42,10 +46,10 @@ function start({ port, jwks, redirectUri }: Start): void {
         defaultResource: () => 'urn:tieline',
         useGrantedResource: () => true,
         getResourceServerInfo: () => ({
-          scope: 'customer',
+          scope,
           audience: 'tieline',
           accessTokenFormat: 'jwt',
-          accessTokenTTL: 3_600,
+          accessTokenTTL: seconds,
           jwt: { sign: { alg: 'RS256' } },
         }),
       },

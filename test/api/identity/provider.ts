@@ -11,26 +11,34 @@ const redirectUri = 'http://127.0.0.1/signed-in'
 export interface OpenIdProvider {
   readonly issuer: string
   /** Drives the authorization code flow with PKCE, as an app and its user do. */
-  signIn(login: string): Promise<{ readonly accessToken: string; readonly idToken: string }>
+  signIn(
+    login: string,
+    scope?: string,
+  ): Promise<{ readonly accessToken: string; readonly idToken: string }>
+  /** A token of a program for itself (RFC 6749, section 4.4). */
+  clientToken(scope: string): Promise<string>
   /** Ends the process at once. */
   stop(): Promise<void>
-  /** Starts it again on its port, with new keys if asked for. */
-  restart(options?: { readonly newKeys: boolean }): Promise<void>
+  /** Starts it again on its port, with new keys or another life of tokens if asked for. */
+  restart(options?: { readonly newKeys?: boolean; readonly seconds?: number }): Promise<void>
 }
 
-export async function createProvider(): Promise<OpenIdProvider> {
+/** `scopes` are what it grants in addition to `customer`. */
+export async function createProvider(scopes: readonly string[] = []): Promise<OpenIdProvider> {
   const port = await freePort()
   const issuer = `http://127.0.0.1:${port}`
   let jwks = createKeys()
-  let child = await startProcess({ port, jwks, redirectUri })
+  const fixed = { port, redirectUri, scope: ['customer', ...scopes].join(' ') }
+  let child = await startProcess({ ...fixed, jwks, seconds: 3_600 })
   return {
     issuer,
-    signIn: (login) => signIn(issuer, login),
+    signIn: (login, scope = 'customer') => signIn(issuer, login, scope),
+    clientToken: (scope) => clientToken(issuer, scope),
     stop: () => end(child),
     restart: async (options) => {
       await end(child)
       if (options?.newKeys) jwks = createKeys()
-      child = await startProcess({ port, jwks, redirectUri })
+      child = await startProcess({ ...fixed, jwks, seconds: options?.seconds ?? 3_600 })
     },
   }
 }
@@ -89,13 +97,27 @@ function createBrowser() {
   return { visit }
 }
 
-async function signIn(issuer: string, login: string) {
+const basicOf = (id: string, secret: string) =>
+  `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`
+
+async function clientToken(issuer: string, scope: string): Promise<string> {
+  const answer = await fetch(`${issuer}/token`, {
+    method: 'POST',
+    headers: { Authorization: basicOf('gateway', 'a secret: 100 % & more') },
+    body: new URLSearchParams({ grant_type: 'client_credentials', resource: 'urn:tieline', scope }),
+  })
+  const { access_token } = (await answer.json()) as { readonly access_token?: string }
+  if (access_token === undefined) throw new Error(`no token for a client: ${answer.status}`)
+  return access_token
+}
+
+async function signIn(issuer: string, login: string, scope: string) {
   const verifier = randomBytes(32).toString('base64url')
   const query = new URLSearchParams({
     client_id: 'app',
     response_type: 'code',
     redirect_uri: redirectUri,
-    scope: 'openid customer',
+    scope: `openid ${scope}`,
     resource: 'urn:tieline',
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),
     code_challenge_method: 'S256',

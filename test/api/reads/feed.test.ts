@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { t } from 'tap'
 import type { Answer } from '../../../api/answer.js'
 import { cutDownload } from '../../../api/answer.js'
-import { createFeedRoute } from '../../../api/reads/feed.js'
+import { createDownloads, createFeedRoute } from '../../../api/reads/feed.js'
 import { createReadLanes } from '../../../api/reads/lanes.js'
 import type { GatewayRequest } from '../../../api/request.js'
 import { createOpenFeed } from '../../../pipeline/green-button/feed.js'
@@ -19,7 +19,7 @@ const reading = readingOf(t, rig.store, { now })
 const profile = { database: 'tieline' }
 const openFeed = createOpenFeed({ profile, zone: createZone(timeZone), now })
 const context = { ...reading, openFeed }
-const limits = { daysMax: 1_100, feedsMax: 1, waitMsMax: 10 }
+const limits = () => ({ daysMax: 1_100, download: createDownloads({ feedsMax: 1, waitMsMax: 10 }) })
 
 const requestOf = (query: string, acceptEncoding?: string): GatewayRequest => ({
   ...{ method: 'GET', path: '/v1/gateway/green-button', query, authorization: undefined },
@@ -34,7 +34,7 @@ function streamOf(answer: Answer): Readable {
 }
 
 t.test('the download is the feed of the command, to the byte', async (t) => {
-  const route = createFeedRoute({ ...context, ...limits })
+  const route = createFeedRoute({ ...context, ...limits() })
   const answer = await route('anna', requestOf(days), allowed)
   t.match(answer, {
     headers: [
@@ -48,7 +48,7 @@ t.test('the download is the feed of the command, to the byte', async (t) => {
 t.test(
   'it is compressed for a client that takes gzip, and each says what it varies by',
   async (t) => {
-    const route = createFeedRoute({ ...context, ...limits })
+    const route = createFeedRoute({ ...context, ...limits() })
     const plain = await feedOf(rig.store, january)
     const vary = ['Vary', 'Authorization, Accept-Encoding']
     const encoding = ['Content-Encoding', 'gzip']
@@ -74,7 +74,7 @@ t.test(
 t.test('several parts of a series are one series', async (t) => {
   const reads = { meter: 'HOUSE', account: 'ACCOUNT-1', from: '2026-03-20T04:00:00Z' }
   await rig.read({ ...reads, quantities: new Array(96).fill('1') })
-  const route = createFeedRoute({ ...context, ...limits })
+  const route = createFeedRoute({ ...context, ...limits() })
   const until = 'from=2026-01-01&to=2026-03-31'
   const feed = await text(streamOf(await route('anna', requestOf(until), allowed)))
   t.equal(feed, await feedOf(rig.store, { ...january, to: '2026-03-31' }))
@@ -88,7 +88,7 @@ t.test('a client that does not read holds no lane, and others have their answers
       lanes(() => source.rows<T>(statement)),
     lines: (statement: Parameters<typeof source.lines>[0]) => lanes(() => source.lines(statement)),
   }
-  const route = createFeedRoute({ ...context, ...limits, source: narrow })
+  const route = createFeedRoute({ ...context, ...limits(), source: narrow })
   const stream = streamOf(await route('anna', requestOf(days), allowed))
   const iterator = stream[Symbol.asyncIterator]()
   await iterator.next()
@@ -104,7 +104,7 @@ t.test('a client that does not read holds no lane, and others have their answers
 
 t.test('a token that ends cuts the download', async (t) => {
   let judged = 0
-  const route = createFeedRoute({ ...context, ...limits })
+  const route = createFeedRoute({ ...context, ...limits() })
   const expectAccess = async () => {
     judged++
     if (judged % 2 === 0) throw cutDownload('token or account ended')
@@ -123,7 +123,7 @@ t.test('a token that ends cuts the download', async (t) => {
 })
 
 t.test('who has no reads has no feed, and wrong days are refused', async (t) => {
-  const route = createFeedRoute({ ...context, ...limits })
+  const route = createFeedRoute({ ...context, ...limits() })
   const none = { kind: 'bare', status: 404 }
   t.match(await route('nobody', requestOf(days), allowed), none)
   t.match(await route('anna', requestOf('from=2025-01-01&to=2025-01-31'), allowed), none)

@@ -1,34 +1,13 @@
 import { t } from 'tap'
-import { register } from '../../../pipeline/customers/registrations.js'
-import { publishReads, registeringAt } from '../../pipeline/customers/registering.js'
 import { createRig, people } from '../rig.js'
+import { longDays as days, longMeters as meters, readFarApart } from './long-feed.js'
 
 const gateway = await createRig(t, {
   profile: { reads: { secondsMax: 60, waitMsMax: 60_000 } },
   identity: { clockToleranceSeconds: 0 },
 })
 const { store, entries } = gateway
-const accountNumber = 'A1'
-/** Each has two reads three years apart: a download asks for their days part by part, for seconds. */
-const meters = Array.from({ length: 60 }, (_, at) => `M${at}`)
-const days = ['2023-01-02', '2026-01-02'] as const
-await register(registeringAt(store), [
-  {
-    clientId: people.active,
-    acctStatus: 'A',
-    meters: meters.map((meterId) => ({
-      ...{ accountNumber, externalSiteId: 'S', meterId, meterType: 'Electric' as const },
-      ...{ unitOfMeasure: 'kWh', rateCode: 'RES', billingCycleId: '7', isAMI: true },
-    })),
-  },
-])
-await publishReads(
-  store,
-  5,
-  meters.flatMap((meterId) =>
-    days.map((day) => ({ accountNumber, meterId, startsAt: `${day}T12:00:00Z` })),
-  ),
-)
+await readFarApart(store, people.active)
 
 /** What comes of a download with a token that is valid for so long, and whether it ends as it should. */
 async function download(seconds: number, encoding: string, from: string = days[0]) {

@@ -13,6 +13,7 @@ const usual: OpenApiOptions = {
   hasBind: true,
   hasReads: true,
   hasPull: true,
+  hasConnect: true,
   hasIntake: true,
 }
 
@@ -23,6 +24,7 @@ t.test('the document is valid OpenAPI 3.1, whatever the profile', async (t) => {
     { unknownStatus: 404 },
     { hasBind: false },
     { hasIntake: false },
+    { hasConnect: false },
     { hasReads: false, hasPull: false },
     { hasBind: false, hasIntake: false },
     { isDeprecated: true, version: 'v2' },
@@ -82,6 +84,7 @@ t.test('the page for people loads nothing from anywhere', async (t) => {
   const page = renderApiReference(toOpenApi(usual))
   t.match(page, /POST \/v1\/gateway\/login/)
   t.match(page, /PUT \/v1\/files\/\{name\}/)
+  t.match(page, 'GET /espi/1_1/resource/Subscription/{subscriptionId}')
   t.match(page, /Authentication: Authorization: Bearer with the customer's token; body: none/)
   t.match(page, /a client certificate and Authorization: Basic .*; body: <a href="#BindRequest">/)
   t.match(page, /<h3 id="BindRequest">BindRequest<\/h3><pre>\{\n {2}&quot;type&quot;: &quot;object/)

@@ -1,5 +1,6 @@
 import { t } from 'tap'
 import { pathsOf } from '../../../pipeline/green-button/resources.js'
+import { shareAll } from '../../../pipeline/green-button/share.js'
 import { sql } from '../../../pipeline/store/sql.js'
 import { steady, timeZone } from '../bills/rig.js'
 import { customerAt } from '../customers/registering.js'
@@ -12,7 +13,9 @@ const feed = await feedOf(store, january)
 
 /** The name that a reader gives a meter: the last segment of its address. */
 const nameOf = (meter: string, commodity: string) =>
-  pathsOf(['tieline', january.clientId], { meter, commodity }).self.split('/').at(-1) ?? ''
+  pathsOf(shareAll(['tieline', january.clientId], january), { meter, commodity })
+    .self.split('/')
+    .at(-1) ?? ''
 
 for (const commodity of ['Electric', 'Gas'] as const) {
   t.test(`${commodity}: what is exported is read back as the same reads`, async (t) => {

@@ -29,15 +29,18 @@ const from = '2026-01-01T05:00:00Z'
  * A customer with three meters: HOUSE is billed by the utility, SOLAR generates and has a computed bill
  * alone, and GAS has one read a day.
  */
-export async function createCustomer(t: Test): Promise<BillRig> {
-  const rig = await billRig(t)
+export async function createCustomer(
+  t: Test,
+  { store, clientId = 'anna' }: { readonly store?: Store; readonly clientId?: string } = {},
+): Promise<BillRig> {
+  const rig = await billRig(t, store)
   await rig.publish({
     RateCodes: ['TAXED,Taxed,Flat,,', 'GASFLAT,Gas,Flat,Gas,ccf'],
     RateFlat: ['TAXED,0.1,2025-01-01,,', 'GASFLAT,0.9,2025-01-01,,'],
     RateFixed: ['TAXED,Service charge,Service,PerMonth,8.5,true,2025-01-01,'],
     BillingCycles: ['7,2026-01-01,2026-01-31'],
   })
-  const who = { clientId: 'anna', accountNumber: 'ACCOUNT-1', rateCode: 'TAXED' }
+  const who = { clientId, accountNumber: 'ACCOUNT-1', rateCode: 'TAXED' }
   const gas = { meterType: 'Gas', unitOfMeasure: 'ccf', rateCode: 'GASFLAT' } as const
   const meters = [
     customerAt({ ...who, meterId: 'HOUSE' }),

@@ -51,6 +51,30 @@ t.test('every problem of the gateway is reported at once, each with its path', a
     )
 })
 
+t.test('Connect My Data needs tokens with a scope, and applications that are listed', async (t) => {
+  const address = 'https://a.example/'
+  const application = {
+    ...{ clientId: 'a', name: 'A', redirectUris: [address], notifyUri: address, softwareId: 'a' },
+    ...{ softwareVersion: '1', issuedOn: '2026-01-01', scope: 'FB=4_16;HistoryLength=0' },
+  }
+  const connect = {
+    ...{ dataCustodianId: 'A', url: address, authorizationEndpoint: address },
+    ...{ tokenEndpoint: address, idSecret: { env: 'A' }, applications: [application] },
+  }
+  const found = (more: object, kind: object = identity) =>
+    problems({
+      ...{ gateway: { listen: { port: 1 } }, identity: kind, cis },
+      reads: { connect: { ...connect, ...more } },
+    })
+  t.same(found({}), [])
+  const saml = { kind: 'saml', issuer: 'a', audience: 'b', recipient: 'c', certFiles: ['d'] }
+  t.match(found({}, saml), [/^reads.connect: use identity of kind oidc/])
+  t.match(found({ url: 'http://a.example' }), [/^reads.connect.url: use https/])
+  t.match(found({ applications: [] }), [/name at least one application/])
+  t.match(found({ applications: [application, application] }), [/name each clientId once/])
+  t.match(found({ applications: [{ ...application, scope: 'openid' }] }), [/scope of ESPI/])
+})
+
 t.test('what one section needs of another is reported', async (t) => {
   const listen = { port: 1 }
   t.match(problems({ gateway: { listen: { host: '0.0.0.0' } }, identity, cis }), [
