@@ -1,14 +1,14 @@
 import type { z } from 'zod'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import {
-  batchQuerySchema,
   espiRoot,
   noQuerySchema,
   type Subscription,
   type Window,
   windowOf,
+  windowQuerySchema,
 } from '../../schemas/gateway/connect.js'
-import type { Download } from '../reads/feed.js'
+import type { SendFeed } from '../reads/feed.js'
 import { createInTurn, type ExpectAccess } from '../reads/for-customer.js'
 import { type Reading, withQuery } from '../reads/reading.js'
 import type { ReadSource } from '../reads/source.js'
@@ -17,6 +17,11 @@ import { createThirdParties, type ThirdPartyOptions } from './third-party.js'
 
 type Rows = Pick<Store, 'rows'>
 
+interface Wanted {
+  readonly subscription: Subscription
+  readonly window: Window
+}
+
 /** What customers share with applications, as documents of Atom. Identifiers say nothing of whom they are for. */
 export interface SharedUsage {
   applicationId(application: string): string
@@ -24,12 +29,12 @@ export interface SharedUsage {
   application(application: string): string | undefined
   subscriptions(subscription: Subscription): string
   subscription(subscription: Subscription): string
-  usagePoints(store: Rows, subscription: Subscription): Promise<string>
+  usagePoints(store: Rows, wanted: Wanted): Promise<string>
   usagePoint(store: Rows, subscription: Subscription, id: string): Promise<string | undefined>
   /** In pieces; `beforePart` is called before the statements of each further one, and may end it. */
   batch(
     store: Rows,
-    wanted: { readonly subscription: Subscription; readonly window: Window },
+    wanted: Wanted,
     beforePart: () => Promise<void>,
   ): Promise<AsyncIterable<string>>
 }
@@ -38,7 +43,7 @@ export interface ConnectContext {
   readonly source: ReadSource
   readonly sharedUsage: SharedUsage
   readonly perCustomerMax: number
-  readonly download: Download
+  readonly download: SendFeed
 }
 
 /** What the token of a request opens, and the identifiers in its path. */
@@ -96,8 +101,8 @@ export function createConnectRoutes(
     {
       ...at('Subscription/*/UsagePoint'),
       name: 'espi usage points',
-      run: serveOwn(none, async ({ subscription }) =>
-        atom(await sharedUsage.usagePoints(source, subscription)),
+      run: serveOwn(windowQuerySchema, async ({ subscription }, query) =>
+        atom(await sharedUsage.usagePoints(source, { subscription, window: windowOf(query) })),
       ),
     },
     {
@@ -110,7 +115,7 @@ export function createConnectRoutes(
     {
       ...at('Batch/Subscription/*'),
       name: 'espi batch',
-      run: serveOwn(batchQuerySchema, ({ subscription }, query, expectAccess) => {
+      run: serveOwn(windowQuerySchema, ({ subscription }, query, expectAccess) => {
         const wanted = { subscription, window: windowOf(query) }
         return download(() => sharedUsage.batch(source, wanted, expectAccess))
       }),

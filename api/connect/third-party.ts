@@ -13,7 +13,7 @@ export interface ThirdPartyOptions extends AuthorizeOptions {
 }
 
 /** What the token of an application opens. */
-export interface Opened extends Subscription {
+export interface OpenedShare extends Subscription {
   readonly pseudonym: string
 }
 
@@ -30,7 +30,7 @@ export function createThirdParties(options: ThirdPartyOptions) {
       : undefined
   return {
     /** What a token opens, or why it is refused. */
-    judge: async (request: GatewayRequest): Promise<Answer | Opened> => {
+    judge: async (request: GatewayRequest): Promise<Answer | OpenedShare> => {
       const identified = await identifyRequest(options, request)
       if (identified.kind !== 'customer') return challenge(request, identified)
       const { clientId, pseudonym, grant } = identified

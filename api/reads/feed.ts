@@ -23,7 +23,7 @@ export interface FeedRouteContext {
   readonly source: ReadSource
   readonly openFeed: OpenFeed
   readonly daysMax: number
-  readonly download: Download
+  readonly download: SendFeed
 }
 
 const headers = [
@@ -47,13 +47,13 @@ export function createFeedRoute(context: FeedRouteContext): ReadForCustomer {
 }
 
 /** Sends a feed that is opened when it is its turn; missing if there is none. */
-export type Download = (open: () => Promise<AsyncIterable<string> | undefined>) => Promise<Reading>
+export type SendFeed = (open: () => Promise<AsyncIterable<string> | undefined>) => Promise<Reading>
 
 /** Limits the downloads at the same time. Throws `OVERLOAD` for one that waits too long. */
 export function createDownloads({
   feedsMax,
   waitMsMax,
-}: Pick<ReadsSettings, 'feedsMax' | 'waitMsMax'>): Download {
+}: Pick<ReadsSettings, 'feedsMax' | 'waitMsMax'>): SendFeed {
   const semaphore = createSemaphore(feedsMax)
   return async (open) => {
     const leave = await semaphore.acquire(waitMsMax)

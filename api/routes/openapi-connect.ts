@@ -1,4 +1,4 @@
-import { batchQuerySchema, espiRoot } from '../../schemas/gateway/connect.js'
+import { espiRoot, windowQuerySchema } from '../../schemas/gateway/connect.js'
 import { type Json, toParameters } from './openapi-parts.js'
 
 const refused = {
@@ -50,7 +50,7 @@ export function toConnectPaths(): Json {
     '/Subscription/{subscriptionId}/UsagePoint': get(
       'usagePoints',
       "Get the customer's usage points",
-      one(subscription),
+      { parameters: [inPath(subscription), ...toParameters(windowQuerySchema)] },
     ),
     '/Subscription/{subscriptionId}/UsagePoint/{usagePointId}': get(
       'usagePoint',
@@ -60,7 +60,7 @@ export function toConnectPaths(): Json {
     '/Batch/Subscription/{subscriptionId}': get(
       'batch',
       'Get all that the scope of the token allows: usage points, intervals and bills; streamed',
-      { parameters: [inPath(subscription), ...toParameters(batchQuerySchema)] },
+      { parameters: [inPath(subscription), ...toParameters(windowQuerySchema)] },
     ),
   }
 }

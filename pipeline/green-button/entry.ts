@@ -36,7 +36,7 @@ export function entry({ self, up, related = [], title, visible, content }: Entry
 }
 
 /** The first bytes of a document, with the start of its root element. */
-export function openDocument(root: 'feed' | 'entry'): string {
+function openDocument(root: 'feed' | 'entry'): string {
   const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
   return `${declaration}${startTag(root, { xmlns: atomNamespace })}`
 }
@@ -55,10 +55,10 @@ export function feedHead(id: string, updatedAt: Date, self?: string): string {
     element('title', 'Green Button energy usage'),
     element('updated', updated),
   ]
-  return `${openDocument('feed')}\n${linesOf(head)}`
+  return `${openDocument('feed')}\n${toLines(head)}`
 }
 
-export const linesOf = (entries: readonly Xml[]) => entries.map(({ xml }) => `${xml}\n`).join('')
+export const toLines = (entries: readonly Xml[]) => entries.map(({ xml }) => `${xml}\n`).join('')
 
 /** A resource, the one element inside of an entry. */
 export function resource(name: string, content: XmlContent): Xml {

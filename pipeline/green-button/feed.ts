@@ -5,7 +5,7 @@ import { addDays, type Zone } from '../../schemas/time/zone.js'
 import { type PeriodBill, readPeriodBills } from './bills.js'
 import { readClockRules } from './clock-rules.js'
 import { type Costs, readCosts } from './costs.js'
-import { feedHead, linesOf, type Visible } from './entry.js'
+import { feedHead, toLines, type Visible } from './entry.js'
 import {
   type FeedStore,
   readDays,
@@ -29,6 +29,7 @@ import {
   shareAll,
   sharedBills,
   shares,
+  sharesBills,
   sharesCommodity,
   sharesIntervals,
 } from './share.js'
@@ -93,7 +94,7 @@ async function openFeed(
 }
 
 /** What a client has in some days, and what of it is shared. */
-export interface Found {
+interface Found {
   readonly wanted: UsageWanted
   readonly share: Share
   readonly meters: ReadonlyMap<string, boolean>
@@ -110,8 +111,11 @@ export async function findUsage(
   const meters = await readMeters(store, wanted.clientId)
   const all = meters.size === 0 ? [] : await readSeries(store, wanted)
   const series = all.filter(({ commodity }) => sharesCommodity(share, commodity))
-  const hasBills = series.length > 0 && (shares(share, 'bills') || shares(share, 'billCosts'))
-  const bills = hasBills ? await readPeriodBills(store, { ...wanted, timeZone: zone.timeZone }) : []
+  // Costs of intervals are parts of bills, so these are read also where they are not shared themselves.
+  const needsBills = series.length > 0 && (sharesBills(share) || shares(share, 'intervalCosts'))
+  const bills = needsBills
+    ? await readPeriodBills(store, { ...wanted, timeZone: zone.timeZone })
+    : []
   return { wanted, share, meters, series, bills }
 }
 
@@ -124,7 +128,7 @@ export async function* writeFeed(
   const { wanted, share, series } = found
   const rules = readClockRules(zone, Number(wanted.to.slice(0, 4)))
   yield feedHead(share.feedId, now(), share.self)
-  yield linesOf([timeEntry(zone, rules, visibleOf(series, now()))])
+  yield toLines([timeEntry(zone, rules, visibleOf(series, now()))])
   for (const own of byMeter(series)) yield* writeMeter(context, found, own)
   yield '</feed>\n'
 }
@@ -137,9 +141,10 @@ export function usagePointsOf(zone: Zone, found: Found): readonly UsagePoint[] {
 }
 
 /** A usage point with its bills. */
-export interface UsagePoint {
+interface UsagePoint {
   readonly paths: MeterPaths
   readonly entry: Xml
+  readonly visible: Visible
   readonly bills: readonly PeriodBill[]
 }
 
@@ -147,9 +152,11 @@ function usagePointOf(zone: Zone, { share, meters, bills }: Found, series: OneMe
   const { meter, commodity } = series[0]
   const paths = pathsOf(share, series[0])
   const own = bills.filter((bill) => bill.meter === meter && bill.commodity === commodity)
-  const point = { paths, commodity, zone, visible: spanOf(series), hasBills: own.length > 0 }
+  const visible = spanOf(series)
+  const hasBills = own.length > 0 && sharesBills(share)
+  const point = { paths, commodity, zone, visible, hasBills }
   const isHeld = meters.get(meter) ?? false
-  return { paths, entry: usagePointEntry({ ...point, isHeld }), bills: own }
+  return { paths, entry: usagePointEntry({ ...point, isHeld }), visible, bills: own }
 }
 
 /** One usage point: its series, their blocks, its bills; nothing if none of them is shared. */
@@ -164,7 +171,7 @@ async function* writeMeter(
   const open = (entries: readonly Xml[]) => {
     const head = isOpen ? [] : [entry]
     isOpen = true
-    return linesOf([...head, ...entries])
+    return toLines([...head, ...entries])
   }
   for (const one of series.filter((each) => sharesIntervals(share, each))) {
     const written = openSeries(paths, one)

@@ -52,9 +52,14 @@ export function sharesIntervals(share: Share, { seconds }: Pick<Series, 'seconds
   return shares(share, 'intervals') && share.scope?.lengths?.has(seconds) !== false
 }
 
+/** Whether bills are shared, with or without dollars. */
+export function sharesBills(share: Share): boolean {
+  return shares(share, 'bills') || shares(share, 'billCosts')
+}
+
 /** The bills that are shared: with their dollars only if the scope has these. */
 export function sharedBills(share: Share, bills: readonly PeriodBill[]): readonly PeriodBill[] {
-  if (!shares(share, 'bills') && !shares(share, 'billCosts')) return []
+  if (!sharesBills(share)) return []
   return bills
     .filter(({ commodity }) => sharesCommodity(share, commodity))
     .filter(({ publishedAt }) => isWithin(share.window, { first: publishedAt, last: publishedAt }))
@@ -63,6 +68,7 @@ export function sharedBills(share: Share, bills: readonly PeriodBill[]): readonl
     )
 }
 
-function isWithin({ published, updated }: Window, { first, last }: Visible): boolean {
+/** Whether something became visible in a window. */
+export function isWithin({ published, updated }: Window, { first, last }: Visible): boolean {
   return published[0] <= first && first <= published[1] && updated[0] <= last && last <= updated[1]
 }

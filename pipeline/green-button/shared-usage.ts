@@ -4,11 +4,11 @@ import type { Zone } from '../../schemas/time/zone.js'
 import { entryDocument } from './entry.js'
 import { findUsage, type GreenButtonContext, usagePointsOf, writeFeed } from './feed.js'
 import type { FeedStore } from './reads.js'
-import { always, type Share } from './share.js'
+import { always, isWithin, type Share } from './share.js'
 import {
+  allowedDays,
   applicationDocument,
   applicationId,
-  historyOf,
   shareOf,
   subscriptionDocument,
   subscriptionFeed,
@@ -24,13 +24,18 @@ export interface SharedUsageContext {
   readonly secret: (reference: SecretReference) => string
 }
 
+interface Wanted {
+  readonly subscription: Subscription
+  readonly window: Window
+}
+
 /** What customers share with applications of third parties, as Atom: the feed's own code, in parts. */
 export function createSharedUsage({ profile, zone, now, secret }: SharedUsageContext) {
   const { database, reads } = profile
   const utility = JSON.stringify([database, reads?.connect && secret(reads.connect.idSecret)])
   const feedContext = (store: FeedStore): GreenButtonContext => ({ store, profile, zone, now })
   const find = (store: FeedStore, subscription: Subscription, share: Share) => {
-    const days = historyOf(subscription, { zone, now: now(), daysMax: reads?.daysMax ?? 1 })
+    const days = allowedDays(subscription, { zone, now: now(), daysMax: reads?.daysMax ?? 1 })
     return findUsage(feedContext(store), { clientId: subscription.clientId, ...days }, share)
   }
   const pointsOf = async (store: FeedStore, subscription: Subscription) => {
@@ -48,9 +53,11 @@ export function createSharedUsage({ profile, zone, now, secret }: SharedUsageCon
     subscriptions: (subscription: Subscription) => subscriptionFeed(utility, subscription, now()),
     subscription: (subscription: Subscription) =>
       subscriptionDocument(utility, subscription, now()),
-    usagePoints: async (store: FeedStore, subscription: Subscription) => {
+    usagePoints: async (store: FeedStore, { subscription, window }: Wanted) => {
       const points = await pointsOf(store, subscription)
-      const entries = points.map(({ entry }) => entry)
+      const entries = points
+        .filter(({ visible }) => isWithin(window, visible))
+        .map(({ entry }) => entry)
       return usagePointFeed({ utility, subscription, entries, at: now() })
     },
     usagePoint: async (store: FeedStore, subscription: Subscription, id: string) => {
@@ -60,7 +67,7 @@ export function createSharedUsage({ profile, zone, now, secret }: SharedUsageCon
     },
     batch: async (
       store: FeedStore,
-      { subscription, window }: { readonly subscription: Subscription; readonly window: Window },
+      { subscription, window }: Wanted,
       beforePart: () => Promise<void>,
     ) => {
       const share = shareOf(utility, subscription, window)

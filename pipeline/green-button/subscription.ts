@@ -6,7 +6,7 @@ import {
   type Window,
 } from '../../schemas/gateway/connect.js'
 import { addDays, dayAt, daySeconds, nextDay, type Zone } from '../../schemas/time/zone.js'
-import { entry, entryDocument, feedHead, linesOf, resource, toUuid } from './entry.js'
+import { entry, entryDocument, feedHead, resource, toLines, toUuid } from './entry.js'
 import type { Share } from './share.js'
 import { element, type Xml } from './xml.js'
 
@@ -48,7 +48,7 @@ export function shareOf(utility: string, subscription: Subscription, window: Win
 }
 
 /** The local days of a subscription: its history until tomorrow, as the next day has begun elsewhere. */
-export function historyOf(
+export function allowedDays(
   { scope: { historySeconds } }: Subscription,
   { zone, now, daysMax }: { readonly zone: Zone; readonly now: Date; readonly daysMax: number },
 ): { readonly from: string; readonly to: string } {
@@ -108,7 +108,7 @@ export function usagePointFeed({
 }
 
 function feedOf(self: string, entries: readonly Xml[], at: Date): string {
-  return `${feedHead(toUuid(self), at, self)}${linesOf(entries)}</feed>\n`
+  return `${feedHead(toUuid(self), at, self)}${toLines(entries)}</feed>\n`
 }
 
 /**

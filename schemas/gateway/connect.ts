@@ -61,13 +61,13 @@ const instant = z.iso.datetime({ offset: true, error: 'use an instant, 2026-01-3
 const bound = (description: string) => instant.describe(description).optional()
 
 /** When entries became visible first (published) and last (updated); both bounds are included. */
-export const batchQuerySchema = z.strictObject({
+export const windowQuerySchema = z.strictObject({
   'published-min': bound('Only entries that were published at this instant or later'),
   'published-max': bound('Only entries that were published at this instant or earlier'),
   'updated-min': bound('Only entries that were updated at this instant or later'),
   'updated-max': bound('Only entries that were updated at this instant or earlier'),
 })
-export type BatchQuery = z.output<typeof batchQuerySchema>
+type WindowQuery = z.output<typeof windowQuerySchema>
 
 /** When something became visible first and last: epoch seconds, both bounds of each included. */
 export interface Window {
@@ -80,7 +80,7 @@ type Bounds = readonly [from: number, to: number]
 const lastInstant = 2 ** 32 - 1
 
 /** Instants of a feed are whole seconds, so fractions make a window smaller. */
-export function windowOf(query: BatchQuery): Window {
+export function windowOf(query: WindowQuery): Window {
   const bounds = (min: string | undefined, max: string | undefined): Bounds => [
     within(Math.ceil(Date.parse(min ?? '1970-01-01T00:00:00Z') / 1_000)),
     max === undefined ? lastInstant : within(Math.floor(Date.parse(max) / 1_000)),

@@ -47,7 +47,7 @@ export function readEspiScope(scope: string): EspiScope | undefined {
   }
 }
 
-/** Names of other durations are no length of an interval that Tieline has: they match none. */
+/** Other names of durations match no interval: Tieline has none that long. */
 function toSeconds(duration: string): number {
   if (duration.toLowerCase() === 'daily') return daySeconds
   return number.test(duration) ? Number(duration) : Number.NaN

@@ -98,7 +98,11 @@ t.test('a scope decides what there is', async (t) => {
   const intervals = ['IntervalBlock', 'MeterReading', 'ReadingType', 'UsagePoint']
   const gas = await of(scopes.gas)
   t.match(gas, { points: 1, names: intervals })
-  t.notMatch(gas.feed, '<cost>', 'costs of intervals are a function block of their own')
+  const costs = await of(scopes.costs)
+  t.match(costs, { points: 3, names: intervals })
+  t.match(costs.feed, '<cost>')
+  t.notMatch(costs.feed, '/UsageSummary"')
+  t.notMatch((await of(scopes.billed)).feed, '<cost>', 'a function block of its own')
   const daily = await of(scopes.daily)
   t.match(daily, { points: 3, names: intervals })
   t.same([...new Set(daily.feed.match(/<intervalLength>\d+/g))], ['<intervalLength>86400'])
@@ -124,6 +128,9 @@ t.test('bounds of publication are those of the entries', async (t) => {
   )
   t.equal(count(await bodyOf(`${batch}?published-max=${at(newest)}`)), instants.length)
   t.same(contentsOf(await bodyOf(`${batch}?published-max=1999-01-01T00:00:00Z`)), [], 'nothing')
+  const points = `${own}/UsagePoint`
+  t.equal(contentsOf(await bodyOf(`${points}?updated-max=${at(newest)}`)).length, 3)
+  t.same(contentsOf(await bodyOf(`${points}?published-max=1999-01-01T00:00:00Z`)), [])
   const later = await bodyOf(`${batch}?updated-min=${at(newest + 3_600_000)}`)
   t.same(contentsOf(later), [], 'nothing is new')
   t.match(later, /<\/feed>\n$/)

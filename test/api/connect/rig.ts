@@ -10,6 +10,8 @@ export const scopes = {
   intervals: 'FB=3_4',
   gas: 'FB=3_4_10;HistoryLength=3153600000',
   daily: 'FB=3_4;IntervalDuration=daily',
+  costs: 'FB=3_4_12',
+  billed: 'FB=3_4_15',
   bills: 'FB=3_15',
   recent: 'FB=3_4_16;HistoryLength=0',
   wrong: 'FB=all',
