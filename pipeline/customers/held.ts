@@ -1,12 +1,21 @@
 import { nameChange, publishChanges } from '../ledger/announced.js'
-import type { Publisher } from '../ledger/publication.js'
 import { batchesOf } from '../store/batches.js'
-import type { Statement, Store } from '../store/clickhouse.js'
+import type { Store } from '../store/clickhouse.js'
 import { deleteFrom } from '../store/replicas.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
 import { onceSettings } from '../store/staging.js'
-import { arrivalOf, precedenceOf } from '../store/versions.js'
+import { arrivalOf } from '../store/versions.js'
 import { markAnnounced } from '../usage/days/stale.js'
+import {
+  type ClaimContext,
+  changedReads,
+  claimedReads,
+  endSettled,
+  outdoneReads,
+  settleClaimed,
+  storeMoved,
+} from '../usage/lengths/claimed.js'
+import { readColumns } from '../usage/lengths/rekey.js'
 import { noteRows, usageTable } from '../verify/entries.js'
 import { namedIn, recordAccounts } from './account-meters.js'
 import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
@@ -74,42 +83,50 @@ export async function nextClaim(store: Store): Promise<string | undefined> {
 /**
  * Stores the reads of a claim, and returns the meters whose tenancies may differ by them. They keep the
  * version of their file and get a number of publication of their own, since readers may be past that of
- * the file. Which reads it has was written down before, so a repetition after a crash stores and counts
+ * the file. They have the lengths that are proved by now, and so do stored reads whose length they prove.
+ * Which reads it has was written down before, so a repetition after a crash stores and counts
  * the same. No file may be compared with the store meanwhile.
  */
 export async function storeClaimed(
-  publisher: Publisher,
+  context: ClaimContext,
   claim: string,
 ): Promise<readonly string[]> {
-  const { store } = publisher
+  const { store } = context
   const change = typed('UInt64', claim)
   const isClaimed = sql`version IN (SELECT version FROM held_claim FINAL WHERE claim = ${change})`
   const meters = await store.rows<{ meter: string }>({
     sql: sql`SELECT DISTINCT meter_id AS meter FROM held_read WHERE ${isClaimed} ORDER BY meter`,
   })
   if (meters.length === 0) return []
+  const settled = await settleClaimed(context, { claim, isClaimed })
   await store.command({
-    sql: sql`INSERT INTO usage_change_row (meter_id, local_day, last_local_day, client_ids_after, cause, change)
-      SELECT r.meter_id, min(r.local_day), max(r.local_day),
-        arraySort(groupUniqArrayArrayIf(h.clients, ${isHeld})), 'read', ${change}
-      FROM (SELECT * FROM held_read WHERE ${isClaimed}) AS r
+    sql: sql`INSERT INTO usage_change_row
+        (meter_id, local_day, last_local_day, client_ids_before, client_ids_after, cause, change)
+      SELECT r.meter_id, min(r.local_day), max(r.local_day), if(r.was_stored, owners, []),
+        arraySort(groupUniqArrayArrayIf(h.clients, ${isHeld})) AS owners, 'read', ${change}
+      FROM (${changedReads(settled)}) AS r
       LEFT JOIN (${holds}) AS h ON h.m = r.meter_id
-      GROUP BY r.meter_id`,
+      GROUP BY r.meter_id, r.was_stored`,
     settings: onceSettings(`claim-${claim}`),
   })
   await store.command(markAnnounced(claim, 'claim'))
-  await store.command(noteOutdone(claim, isClaimed))
+  await store.command(
+    noteRows({ kind: 'outdone', cause: claim, target, total, from: outdoneReads(settled) }),
+  )
+  if (settled.decision !== undefined) await store.command(storeMoved(claim, settled.decision))
   await store.command({
-    sql: sql`INSERT INTO usage_read (${columns}, change)
-      SELECT ${columns}, ${change} FROM held_read FINAL WHERE ${isClaimed}`,
+    sql: sql`INSERT INTO usage_read (${readColumns}) SELECT ${readColumns} FROM (${claimedReads(settled)})`,
   })
-  await store.command(noteClaimed(claim, isClaimed))
+  const isCurrent = sql`usage_current WHERE ${isClaimed} AND (local_day, meter_id) IN (
+      SELECT local_day, meter_id FROM (${claimedReads(settled)}))`
+  await store.command(noteRows({ kind: 'claimed', cause: claim, target, total, from: isCurrent }))
+  await endSettled(store, settled)
   const key = sql`external_site_id, meter_id, account_number`
   await recordAccounts(
     store,
     namedIn({ table: 'held_read', where: isClaimed, key, by: typed('UInt32', 0) }),
   )
-  await publishChanges(publisher, [claim], 'claim')
+  await publishChanges(context, [claim], 'claim')
   return meters.map(({ meter }) => meter)
 }
 
@@ -130,27 +147,6 @@ export async function endClaim(store: Store, claim: string): Promise<void> {
     for (const table of ['held_read', 'held_claim'])
       await deleteFrom(store, table, sql`version IN ${versions}`)
   }
-}
-
-/** Current reads on the days of claimed ones. */
-const currentNear = (isClaimed: Sql) => sql`(SELECT * FROM usage_current
-    WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM held_read WHERE ${isClaimed}))`
-
-/** Counts the stored reads that claimed ones are about to replace. */
-function noteOutdone(cause: string, isClaimed: Sql): Statement {
-  const key = sql`local_day, meter_id, starts_at, seconds`
-  const from = sql`(SELECT c.version AS version, c.quantity AS quantity
-      FROM ${currentNear(isClaimed)} AS c
-      INNER JOIN (SELECT ${key}, max(${precedenceOf()}) AS first FROM held_read
-        WHERE ${isClaimed} GROUP BY ${key}) AS h USING (${key})
-      WHERE c.precedence < h.first)`
-  return noteRows({ kind: 'outdone', cause, target, total, from })
-}
-
-/** Counts the claimed reads that are stored and current. */
-function noteClaimed(cause: string, isClaimed: Sql): Statement {
-  const from = sql`${currentNear(isClaimed)} WHERE ${isClaimed}`
-  return noteRows({ kind: 'claimed', cause, target, total, from })
 }
 
 const { table: target, total } = usageTable

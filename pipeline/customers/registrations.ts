@@ -1,6 +1,7 @@
 import type { Registration } from '../../schemas/gateway/registration.js'
 import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
+import type { ClaimContext } from '../usage/lengths/claimed.js'
 import { metersNamedIn, namedInFiles, recordAccounts } from './account-meters.js'
 import { erasedPlaces } from './erasure/erasure.js'
 import { groupBy } from './facts.js'
@@ -100,7 +101,7 @@ async function askAll(context: RegisterContext, meterIds: readonly string[]): Pr
  * Stores the held reads that were asked for, and derives the tenancies that differ by them, which may
  * ask for more. Runs alone and beside no verdict; a claim that a crash cut short is finished first.
  */
-export async function claimHeld(context: RegisterContext): Promise<void> {
+export async function claimHeld(context: RegisterContext & ClaimContext): Promise<void> {
   const { store } = context
   for (let claim = await nextClaim(store); claim !== undefined; claim = await nextClaim(store)) {
     await renewAll(context, await storeClaimed(context, claim))

@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS {database}.usage_read{onCluster} (
     account_number String COMMENT 'contract account as sent',
     external_site_id String COMMENT 'premise as sent',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4),
-    change UInt64 COMMENT 'change by which a registration claimed a held read; of a read under a new length the arrival that proved it; 0 for all other reads',
+    change UInt64 COMMENT 'change by which a registration claimed a held read; of a read under a new length the arrival or the claim that proved it; 0 for all other reads',
     is_rekeyed Bool COMMENT 'whether the read is stored under another length since, and no read under this key any more',
     quality Enum8('asSent' = 0, 'estimated' = 1, 'substituted' = 2) COMMENT 'what the sender says of the quantity',
     yields Bool COMMENT 'whether any read that does not yield replaces it, also one that came earlier: an estimate',
@@ -92,7 +92,7 @@ CREATE TABLE IF NOT EXISTS {database}.provisional_length{onCluster} (
     local_day Date COMMENT 'local calendar day on which the intervals start',
     seconds UInt32 COMMENT 'length under which the reads of the arrival are stored on that day',
     arrival UInt32 COMMENT 'arrival whose rows did not prove the length',
-    proved_by UInt32 COMMENT 'arrival that proved a length for these reads, under which they are stored since; 0 while none has',
+    proved_by UInt32 COMMENT 'arrival that proved a length for these reads, under which they are stored since, or their own if it was known when they were claimed; 0 while none is',
     proved_seconds UInt32 COMMENT 'that length, in seconds',
     recorded_at DateTime('UTC') DEFAULT now() COMMENT 'when it was recorded'
 ) ENGINE = {engine:ReplacingMergeTree(proved_by)}

@@ -83,7 +83,7 @@ export async function findProved(
 }
 
 /** The reads of a table by meter, day and length, and by arrival where they are asked for so. */
-async function seriesOf<T extends ReadSeries>(
+export async function seriesOf<T extends ReadSeries>(
   store: Store,
   { of, arrival = sql`0` }: { readonly of: Sql; readonly arrival?: Sql },
 ): Promise<Map<string, T[]>> {
@@ -156,8 +156,9 @@ function storedSeries(
   })
 }
 
-async function recordRekeys(
-  { store, zone }: PipelineContext,
+/** Writes down the new key of each read of series whose length is known. */
+export async function recordRekeys(
+  { store, zone }: Pick<PipelineContext, 'store' | 'zone'>,
   decision: Decision,
   {
     found,
@@ -193,7 +194,7 @@ async function recordRekeys(
         return { ...old, ...now }
       }),
   )
-  await store.insert(rekeys, rows)
+  if (rows.length > 0) await store.insert(rekeys, rows)
 }
 
 /**

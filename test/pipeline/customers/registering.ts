@@ -17,8 +17,8 @@ export const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America
 const zone = createZone(profile.timeZone)
 
 /** What registering works with, at an instant. */
-export function registeringAt(store: Store, now = () => new Date()): RegisterContext {
-  return { store, profile, zone, now }
+export function registeringAt(store: Store, now = () => new Date()) {
+  return { store, profile, zone, now } satisfies RegisterContext
 }
 
 const writer = { user: 'writer', password: 'w' }
