@@ -131,12 +131,15 @@ export function noteLengths(notes: Notes, { rejected, changed, provisional }: No
     provisional > 0 &&
       `meters with a provisional interval length: ${provisional}; no reads in succession prove it yet`,
   ].filter((note) => note !== false)
-  const noted = withWarnings(notes, found)
+  const { provisionalMeters: _, ...noted } = withWarnings(notes, found)
   return provisional > 0 ? { ...noted, provisionalMeters: provisional } : noted
 }
 
-/** Notes the stored reads whose length a file proves, and those of them that get another one. */
-export function noteRekeyed(notes: Notes, rekeyed: Notes['rekeyed']): Notes {
+/**
+ * Notes the stored reads whose length a file proves, and those of them that get another one. An earlier verdict
+ * on the same file, which was not carried out, may have found others.
+ */
+export function noteRekeyed({ rekeyed: _, ...notes }: Notes, rekeyed: Notes['rekeyed']): Notes {
   if (rekeyed === undefined) return notes
   const { rows, meters } = rekeyed
   const found = `earlier reads of a provisional interval length that this file proved to be another: ${rows} of ${meters} meters; they are stored under the new length since`

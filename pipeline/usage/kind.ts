@@ -5,7 +5,7 @@ import { learnAccounts } from '../customers/registrations.js'
 import { warnOfRenumbering } from '../customers/renumbering.js'
 import { isOfFile } from '../customers/stored-facts.js'
 import type { Kind, LoadTask, Opened, Receiver } from '../kind.js'
-import { type FileState, numberOf } from '../ledger/file-state.js'
+import { type FileState, isRekeying, numberOf } from '../ledger/file-state.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
 import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
@@ -65,9 +65,14 @@ export const usageKind: Kind = {
       await store.command(recordProved({ arrival, decision, order }))
     }
   },
-  isVisible: async (store, { arrival }) => {
-    const found = { sql: sql`SELECT 1 FROM usage_read WHERE ${isOfFile(arrival)} LIMIT 1` }
-    return (await isPublished(store, arrival)) || (await store.rows(found)).length > 0
+  isVisible: async (store, state) => {
+    const { arrival, notes } = state
+    if (await isPublished(store, arrival)) return true
+    // A file may have nothing new but the length of stored reads, which keep their versions.
+    const rekeys = isRekeying(state) && notes.repairs === undefined
+    const isIts = rekeys ? sql`(${isOfFile(arrival)} OR change = ${arrival})` : isOfFile(arrival)
+    const found = await store.rows({ sql: sql`SELECT 1 FROM usage_read WHERE ${isIts} LIMIT 1` })
+    return found.length > 0
   },
   learn: async (line, states) => {
     const arrivals = states

@@ -1,45 +1,111 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { register } from '../../../../pipeline/customers/registrations.js'
 import { createLedger } from '../../../../pipeline/ledger/ledger.js'
 import { reconcile } from '../../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../../pipeline/steps/settle.js'
+import { dropStaging } from '../../../../pipeline/store/staging.js'
 import { createLineByHand } from '../../by-hand.js'
+import { createConsumer } from '../../customers/consumer.js'
+import { customerAt, registeringAt } from '../../customers/registering.js'
 import { dyingStore } from '../../dying.js'
 import { createMeters, hourly, wholeDay } from './meters.js'
 
 const line = await createLineByHand(t)
 const { context, takeIn } = line
+const { store } = context
 const { name, send, series, isSound } = createMeters(line)
+const consumer = createConsumer(store)
 
 /** More than a verdict and its attach have. */
 const writesMax = 40
 
-t.test('a reader sees reads under one length, whenever the worker dies', async (t) => {
-  const meters = Array.from({ length: writesMax }, (_, at) => `N${at + 1}`)
-  await send(meters.flatMap((meter) => hourly(meter, 1, [8], 2)))
-  await send(meters.flatMap((meter) => hourly(meter, 2, [9], 2)))
-  const before = [
-    { day: 1, seconds: 900, rows: 1, sum: 2 },
-    { day: 2, seconds: 900, rows: 1, sum: 2 },
-  ]
-  const after = [
-    { day: 1, seconds: 3_600, rows: 1, sum: 2 },
-    { day: 2, seconds: 3_600, rows: 24, sum: 24 },
-  ]
+interface Killed {
+  readonly meters: readonly string[]
+  /** The rows that prove the length of a meter. */
+  readonly proving: (meter: string) => readonly string[]
+  readonly before: readonly object[]
+  readonly after: readonly object[]
+  /** Whether the staging tables go with the worker, as they do when another server answers next. */
+  readonly losesStaging: boolean
+}
+
+/** Kills the worker at each write of a verdict; whoever pulls by number must have the same in the end. */
+async function killAtEachWrite(t: Test, { meters, proving, ...killed }: Killed): Promise<void> {
+  const { before, after, losesStaging } = killed
+  await register(
+    registeringAt(store),
+    meters.map((meterId) =>
+      customerAt({
+        clientId: meterId,
+        accountNumber: 'A',
+        externalSiteId: `S-${meterId}`,
+        meterId,
+      }),
+    ),
+  )
   let isDead = true
-  for (let at = 1; isDead && at <= writesMax; at++) {
-    const meter = `N${at}`
+  for (const [at, meter] of meters.entries()) {
+    if (!isDead) break
     t.same(await series(meter), before)
-    const arrival = await takeIn(name(), hourly(meter, 2, wholeDay, 1))
-    const { mortal, died } = dyingStore(context.store, { at, when: at % 2 ? 'behind' : 'before' })
+    const arrival = await takeIn(name(), proving(meter))
+    await consumer.pull()
+    const when = at % 2 ? 'before' : 'behind'
+    const { mortal, died } = dyingStore(store, { at: at + 1, when })
     const own = { ...context, store: mortal, ledger: createLedger(mortal, context.now) }
     await reconcile(own, arrival).catch(() => undefined)
     isDead = died()
     const seen = JSON.stringify(await series(meter))
-    t.ok([before, after].map((one) => JSON.stringify(one)).includes(seen), `write ${at}`)
+    t.ok([before, after].map((one) => JSON.stringify(one)).includes(seen), `write ${at + 1}`)
+    await consumer.pull()
+    if (losesStaging) await dropStaging(store, arrival)
     await reconcile(context, arrival)
     await settle(context, arrival)
     t.same(await series(meter), after)
+    await consumer.pull()
+    t.same(await consumer.differences(), [], `who pulls, write ${at + 1}`)
   }
   t.notOk(isDead, 'each write was the last one once')
   await isSound(t)
+}
+
+const metersOf = (prefix: string) => Array.from({ length: writesMax }, (_, at) => `${prefix}${at}`)
+
+t.test('a reader sees reads under one length, whenever the worker dies', async (t) => {
+  const meters = metersOf('N')
+  for (const [day, hour] of [
+    [1, 8],
+    [2, 9],
+  ] as const) {
+    await send(meters.flatMap((meter) => hourly(meter, day, [hour], 2)))
+  }
+  await killAtEachWrite(t, {
+    meters,
+    proving: (meter) => hourly(meter, 2, wholeDay, 1),
+    before: [
+      { day: 1, seconds: 900, rows: 1, sum: 2 },
+      { day: 2, seconds: 900, rows: 1, sum: 2 },
+    ],
+    after: [
+      { day: 1, seconds: 3_600, rows: 1, sum: 2 },
+      { day: 2, seconds: 3_600, rows: 24, sum: 24 },
+    ],
+    losesStaging: false,
+  })
 })
+
+for (const losesStaging of [false, true]) {
+  const how = losesStaging ? 'with its staging tables' : 'alone'
+  t.test(`so it is where the file has nothing new, and the worker dies ${how}`, async (t) => {
+    const meters = metersOf(losesStaging ? 'L' : 'K')
+    for (const hour of [8, 9, 10]) {
+      await send(meters.flatMap((meter) => hourly(meter, 1, [hour], 2)))
+    }
+    await killAtEachWrite(t, {
+      meters,
+      proving: (meter) => hourly(meter, 1, [8, 9, 10], 2),
+      before: [{ day: 1, seconds: 900, rows: 3, sum: 6 }],
+      after: [{ day: 1, seconds: 3_600, rows: 3, sum: 6 }],
+      losesStaging,
+    })
+  })
+}
