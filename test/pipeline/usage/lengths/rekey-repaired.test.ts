@@ -1,5 +1,6 @@
 import { copyFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
+import { register } from '../../../../pipeline/customers/registrations.js'
 import { receive } from '../../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../../pipeline/steps/settle.js'
@@ -7,6 +8,8 @@ import { keptPath } from '../../../../pipeline/verify/archive.js'
 import { orderRepair } from '../../../../pipeline/verify/repair.js'
 import { verify } from '../../../../pipeline/verify/verify.js'
 import { createLineByHand } from '../../by-hand.js'
+import { createConsumer } from '../../customers/consumer.js'
+import { customerAt, registeringAt } from '../../customers/registering.js'
 import { createMeters, hourly, row, wholeDay } from './meters.js'
 
 const line = await createLineByHand(t)
@@ -48,12 +51,42 @@ const lose = (where: string) =>
     settings: { mutations_sync: 1 },
   })
 
+const ways = {
+  'the guessed reads and what is stored of them since': ({ pushed }: Arrivals) =>
+    `bitShiftRight(version, 32) = ${pushed}`,
+  'the proving file': ({ proving }: Arrivals) =>
+    `bitShiftRight(version, 32) = ${proving} OR change = ${proving}`,
+  'reads under the new length': ({ pushed }: Arrivals) =>
+    `bitShiftRight(version, 32) = ${pushed} AND NOT is_rekeyed`,
+  'all of it': () => "meter_id != 'none'",
+}
+
+interface Arrivals {
+  readonly pushed: number
+  readonly proving: number
+}
+
 t.test('reads come back under the length that was proved', async (t) => {
+  const meters = ['A', 'B', 'C']
+  await register(
+    registeringAt(store),
+    meters.map((meterId) =>
+      customerAt({
+        clientId: meterId,
+        accountNumber: 'A',
+        externalSiteId: `S-${meterId}`,
+        meterId,
+      }),
+    ),
+  )
   const pushed = await load([...hourly('A', 1, [8], 2), ...hourly('B', 1, [8], 3)])
   await load([...hourly('A', 2, [9], 2), row('C', 1, 480, 5)])
   const known = await context.ledger.state(pushed)
+  const late = Object.entries(ways).map(([what, where]) => {
+    return { what, where, consumer: createConsumer(store) }
+  })
+  for (const { consumer } of late) await consumer.pull()
   const proving = await load([...hourly('A', 2, wholeDay, 1), ...hourly('B', 3, wholeDay, 1)])
-  const meters = ['A', 'B', 'C']
   const all = () => Promise.all(meters.map(series))
   const before = await all()
   t.match(before[0], [
@@ -61,19 +94,15 @@ t.test('reads come back under the length that was proved', async (t) => {
     { day: 2, seconds: 3_600, rows: 24, sum: 24 },
   ])
   const past = await seriesAt('A', known?.publishedAt)
-  const ways = {
-    'the guessed reads and what is stored of them since': `bitShiftRight(version, 32) = ${pushed}`,
-    'the proving file': `bitShiftRight(version, 32) = ${proving} OR change = ${proving}`,
-    'reads under the new length': `bitShiftRight(version, 32) = ${pushed} AND NOT is_rekeyed`,
-    'all of it': "meter_id != 'none'",
-  }
-  for (const [what, where] of Object.entries(ways)) {
-    await lose(where)
+  for (const { what, where, consumer } of late) {
+    await lose(where({ pushed, proving }))
     t.notSame(await all(), before, `${what} is gone`)
     t.not(await repairAll(t), 0)
     t.same(await all(), before, `${what} is back`)
     t.same(await seriesAt('A', known?.publishedAt), past, 'and the past is as it was')
     t.equal(await repairAll(t), 0)
+    await consumer.pull()
+    t.same(await consumer.differences(), [], 'who pulls by number has the same')
   }
   await isSound(t)
 })
