@@ -115,6 +115,11 @@ export async function compareWithStore(
 async function findOverlaps(store: Store, staged: Staged): Promise<void> {
   await store.command({ sql: compareDays(staged), settings: inOrder })
   await store.command({ sql: compareRows(staged), settings: inOrder })
+  const { series } = derivedOf(staged)
+  const guessed = sql`SELECT meter_id FROM provisional_length
+    WHERE meter_id IN (SELECT meter_id FROM ${id(series)}) AND ${inDays(staged)}`
+  const found = await store.rows({ sql: sql`${guessed} LIMIT 1` })
+  if (found.length > 0) await store.command({ sql: compareEnded(staged, guessed) })
 }
 
 /** The arrivals among the rows of a group of which the store has some read already. */
@@ -179,6 +184,16 @@ const confirmedSince = (arrival: number) => {
   return sql`if(s.yields, ${key} IN (${since}), ${key} IN (${since} AND NOT yields))`
 }
 
+/** What a row `s` of a file and a read `c` under the same key have in common. */
+function overlapOf(kind: Sql): Sql {
+  return sql`SELECT local_day, meter_id, starts_at, seconds, c.commodity AS commodity,
+      c.local_hour AS local_hour,
+      s.quantity AS new_quantity, c.quantity AS old_quantity,
+      c.account_number AS old_account_number, c.external_site_id AS old_external_site_id,
+      s.version AS new_version, c.version AS old_version, c.change AS old_change, seconds AS new_seconds, local_day AS new_day,
+      c.quality AS old_quality, c.yields AS old_yields, s.yields AND NOT c.yields AS outranked, ${kind} AS kind`
+}
+
 function compareRows(staged: Staged): Sql {
   const { days, overlaps } = tablesOf(staged)
   const differing = sql`(local_day, meter_id) IN (
@@ -186,17 +201,24 @@ function compareRows(staged: Staged): Sql {
   const confirmed = confirmedSince(staged.order)
   return sql`CREATE OR REPLACE TABLE ${overlaps} ENGINE = MergeTree
     ORDER BY (local_day, meter_id, starts_at, seconds) AS
-    SELECT local_day, meter_id, starts_at, seconds, c.commodity AS commodity,
-      c.local_hour AS local_hour,
-      s.quantity AS new_quantity, c.quantity AS old_quantity,
-      c.account_number AS old_account_number, c.external_site_id AS old_external_site_id,
-      s.version AS new_version, c.version AS old_version, c.change AS old_change, seconds AS new_seconds, local_day AS new_day,
-      c.quality AS old_quality, c.yields AS old_yields, s.yields AND NOT c.yields AS outranked,
-      multiIf(${sameValues}, 'duplicate', ${precedenceOf('c')} > ${precedenceOf('s')} OR ${confirmed}, 'superseded',
-        s.quantity != c.quantity, 'restated', 'rewritten') AS kind
+    ${overlapOf(sql`multiIf(${sameValues}, 'duplicate', ${precedenceOf('c')} > ${precedenceOf('s')} OR ${confirmed}, 'superseded',
+        s.quantity != c.quantity, 'restated', 'rewritten')`)}
     FROM (SELECT * FROM ${rowsOf(staged)} WHERE ${differing}) AS s
     INNER JOIN (SELECT * FROM (${currentOf(staged)}) WHERE ${differing}) AS c
       USING (local_day, meter_id, starts_at, seconds)`
+}
+
+/**
+ * Rows of a late file under a key that has ended since: a later arrival has the read under the length that was
+ * proved, and the row would be hidden.
+ */
+function compareEnded(staged: Staged, meters: Sql): Sql {
+  const ended = sql`SELECT ${readColumns} FROM usage_read FINAL
+    WHERE ${inDays(staged)} AND meter_id IN (${meters}) AND is_rekeyed`
+  return sql`INSERT INTO ${tablesOf(staged).overlaps} ${overlapOf(sql`'superseded'`)}
+    FROM (SELECT * FROM ${rowsOf(staged)}) AS s INNER JOIN (${ended}) AS c
+      USING (local_day, meter_id, starts_at, seconds)
+    WHERE ${precedenceOf('c')} > ${precedenceOf('s')}`
 }
 
 /** Whether an earlier arrival of the same feed may still be published. */

@@ -73,8 +73,8 @@ export function judgeMeter(
       return { ...found(0), apart: other, stored: length }
     }
     if (length !== undefined && fits(starts, length)) return found(length)
-    const before = nearest(guessed, day)
-    if (before !== undefined && fits(starts, before)) return found(before, true)
+    const likely = nearest(guessed, day) ?? firstAfter(known, day)
+    if (likely !== undefined && fits(starts, likely)) return found(likely, true)
     const seconds = guess(starts, smallest, allowed)
     return found(seconds, seconds !== length && !proved.has(seconds))
   })
@@ -113,6 +113,13 @@ export function nearest(known: readonly KnownLength[], day: string): number | un
     if (best?.day !== one.day || one.seconds < best.seconds) best = one
   }
   return best?.seconds
+}
+
+/** The length on the first day after a day; the finest where that day has two. */
+export function firstAfter(known: readonly KnownLength[], after: string): number | undefined {
+  const later = known.filter(({ day }) => day > after)
+  const [first = ''] = later.map(({ day }) => day).sort()
+  return nearest(later, first)
 }
 
 /** Whether all rows of a day can be reads of a length. */

@@ -72,7 +72,7 @@ const lookBackDays = [1, 7, 31, 400, 50_000] as const
 
 /**
  * The lengths that are stored for meters: on the days of the file and the day before each day by day,
- * and where that says nothing of a meter's first day, on the nearest day before.
+ * and where that says nothing of a meter's first day, on the nearest day before, or else on the first day after.
  */
 export async function storedLengths(
   store: Store,
@@ -89,21 +89,25 @@ export async function storedLengths(
   )
   const days = sparse.flatMap((meter) => meter.days.map(({ day }) => day)).sort()
   const [first = '', last = ''] = [days[0], days.at(-1)]
-  let unknown = sparse
-  for (const [step, back] of lookBackDays.entries()) {
-    const from = daysBefore(first, back)
-    const to = step === 0 ? last : daysBefore(first, (lookBackDays[step - 1] as number) + 1)
-    for (const { meterId, ...stored } of await lengthsWithin(store, decision, { from, to, step })) {
+  const look = async (days: Days) => {
+    for (const { meterId, ...stored } of await lengthsWithin(store, decision, days)) {
       const known = found.get(meterId)
       if (known === undefined) found.set(meterId, [stored])
       else known.push(stored)
     }
+  }
+  let unknown = sparse
+  for (const [step, back] of lookBackDays.entries()) {
+    const from = daysBefore(first, back)
+    const to = step === 0 ? last : daysBefore(first, (lookBackDays[step - 1] as number) + 1)
+    await look({ from, to, only: step === 0 ? undefined : 'last' })
     unknown = unknown.filter(
       ({ meterId, days: [one] }) =>
         !found.get(meterId)?.some(({ day }) => day <= (one as MeterDay).day),
     )
-    if (unknown.length === 0) break
+    if (unknown.length === 0) return found
   }
+  await look({ from: addDays(last, 1), to: lastDay, only: 'first' })
   return found
 }
 
@@ -112,8 +116,9 @@ function daysBefore(day: string, days: number): string {
   return before < firstDay ? firstDay : before
 }
 
-/** The first day that the store can hold. */
+/** The days that the store can hold. */
 const firstDay = '1970-01-01'
+const lastDay = '2149-06-06'
 
 /** Writes down the meters of which the store is asked; those that were named before are forgotten. */
 export async function nameMeters(
@@ -134,14 +139,19 @@ export async function nameMeters(
 interface Days {
   readonly from: string
   readonly to: string
-  /** Each day in the first step, only the latest of each meter in later ones. */
-  readonly step: number
+  /** Only this day of each meter; all of them by default. */
+  readonly only: 'first' | 'last' | undefined
+}
+
+const oneDay = {
+  first: sql`ORDER BY local_day LIMIT 1 BY meter_id, isProvisional`,
+  last: sql`ORDER BY local_day DESC LIMIT 1 BY meter_id, isProvisional`,
 }
 
 async function lengthsWithin(
   store: Store,
   decision: Decision,
-  { from, to, step }: Days,
+  { from, to, only }: Days,
 ): Promise<readonly (StoredLength & { readonly meterId: string })[]> {
   const { sparse } = derivedOf(decision)
   const named = sql`meter_id IN (SELECT meter_id FROM ${id(sparse)})`
@@ -158,7 +168,7 @@ async function lengthsWithin(
         AND ${named}
         AND arrival != ${decision.arrival}
       GROUP BY meter_id, local_day, isProvisional
-      ${step === 0 ? sql`` : sql`ORDER BY local_day DESC LIMIT 1 BY meter_id, isProvisional`}`,
+      ${only === undefined ? sql`` : oneDay[only]}`,
   })
   return rows.map(({ meter_id: meterId, at: day, length: seconds, isProvisional }) => {
     return { meterId, day, seconds, isProvisional }
