@@ -19,6 +19,7 @@ import {
 } from '../store/staging.js'
 import { repairedColumns } from '../verify/repaired.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
+import { guessedStart } from './lengths/guessed.js'
 import { recordProvisional } from './lengths/provisional.js'
 import { findRekeyed, mayProve, type Rekeyed } from './lengths/rekey.js'
 import { type Move, repairMeters, type Unusable } from './lengths/repairs.js'
@@ -85,8 +86,10 @@ export function moveOf(
   const { seconds: taken, format } = manifest
   const { stamp } = timesOf(profile, manifest)
   if (stamp === 'start' || (format !== null && isDayFormat(format))) return undefined
-  return (startsAt, seconds) =>
-    toLocalStart(intervalStart(startsAt + taken, seconds, zone), { zone })
+  return (startsAt, { seconds, isGuessed }) => {
+    const startOf = isGuessed ? guessedStart : intervalStart
+    return toLocalStart(startOf(startsAt + taken, seconds, zone), { zone })
+  }
 }
 
 /** What a table holds that was made of another one. */

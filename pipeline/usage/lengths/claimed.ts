@@ -10,7 +10,7 @@ import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
 import { type Decision, derivedOf, dropDerived, onceSettings } from '../../store/staging.js'
 import { arrivalOf, precedenceOf } from '../../store/versions.js'
 import { type OpenReads, proveOpen, type ReadSeries } from './prove.js'
-import { readColumns, recordRekeys, seriesOf } from './rekey.js'
+import { hasMoved, readColumns, recordRekeys, seriesOf } from './rekey.js'
 
 export interface ClaimContext extends Publisher {
   readonly profile: Pick<Profile, 'usage'>
@@ -122,7 +122,7 @@ export function claimedReads({ decision, ...claimed }: Settled): Sql {
 function movedOf(decision: Decision): Sql {
   const { open, rekeys } = derivedOf(decision)
   return sql`${id(open)} AS o INNER JOIN ${id(rekeys)} AS k ON ${oldKey(sql`o`, sql`k`)}
-    WHERE NOT o.is_held AND k.new_seconds != o.seconds`
+    WHERE NOT o.is_held AND ${hasMoved}`
 }
 
 /** Reads of which readers see something else behind the claim, and whether they saw them before; a subquery. */

@@ -1,7 +1,7 @@
-import { intervalEnd } from '../../../schemas/time/read-timestamp.js'
 import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
 import { toLength } from '../sample.js'
-import { fits, type KnownLength, nearest } from './judge.js'
+import { guessedEnd } from './guessed.js'
+import { firstAfter, fits, type KnownLength, nearest } from './judge.js'
 
 /** Reads of a meter that have one length on a local day, from one file or from several. */
 export interface ReadSeries extends KnownLength {
@@ -49,8 +49,7 @@ export interface Proved {
 
 /**
  * What the length of a meter's provisional reads is: the one that is known on their day, on the nearest day
- * before it or else after it. Reads of a day that do not fit it stay as they are. So do days of which only
- * the day is stored, although their timestamps are at the end: these are not known any more.
+ * before it or else after it. Reads of a day that do not fit it stay as they are.
  */
 export function proveOpen(
   open: readonly OpenReads[],
@@ -61,24 +60,19 @@ export function proveOpen(
     const { day } = series
     const seconds = nearest(known, day) ?? firstAfter(known, day)
     if (seconds === undefined) return []
-    const timesOf = ({ starts, seconds }: ReadSeries, isEnd: boolean) =>
-      isEnd ? starts.map((start) => intervalEnd(start, seconds, zone)) : starts
-    const own = open.filter((one) => one.day === day)
-    const isLost = own.some((one) => one.seconds === daySeconds && atEnd(one.arrival))
-    if (isLost && seconds !== series.seconds) return []
-    const others = known.filter((one) => one.day === day && one.seconds === seconds)
-    const times = [
-      ...own.flatMap((one) => timesOf(one, atEnd(one.arrival))),
-      ...others.flatMap((one) => timesOf(one, atEnd(series.arrival))),
-    ]
-    const distinct = [...new Set(times)].sort((one, other) => one - other)
+    const own = open
+      .filter((one) => one.day === day)
+      .flatMap(({ starts, seconds, arrival }) =>
+        atEnd(arrival) ? starts.map((start) => guessedEnd(start, seconds, zone)) : starts,
+      )
+    // A day has one read, whatever its time.
+    const others = known.filter(
+      (one) => one.day === day && one.seconds === seconds && seconds !== daySeconds,
+    )
+    const times = others.flatMap(({ starts }) =>
+      atEnd(series.arrival) ? starts.map((start) => start + seconds) : starts,
+    )
+    const distinct = [...new Set([...own, ...times])].sort((one, other) => one - other)
     return fits(distinct, seconds) ? [{ series, seconds }] : []
   })
-}
-
-/** The length on the first day after a day; the finest where that day has two. */
-function firstAfter(known: readonly KnownLength[], after: string): number | undefined {
-  const later = known.filter(({ day }) => day > after)
-  const [first = ''] = later.map(({ day }) => day).sort()
-  return nearest(later, first)
 }

@@ -1,5 +1,5 @@
 import { timesOf } from '../../../schemas/settings/profile.js'
-import { intervalEnd, intervalStart } from '../../../schemas/time/read-timestamp.js'
+import { intervalStart } from '../../../schemas/time/read-timestamp.js'
 import { isDayFormat } from '../../../schemas/time/timestamp.js'
 import { daySeconds } from '../../../schemas/time/zone.js'
 import type { PipelineContext } from '../../context.js'
@@ -11,6 +11,7 @@ import { type Decision, derivedOf, onceSettings } from '../../store/staging.js'
 import { arrivalOf, precedenceOf, versionOf } from '../../store/versions.js'
 import type { StagingTotals } from '../irregular-meters.js'
 import { toLocalStart } from '../timestamps.js'
+import { guessedEnd } from './guessed.js'
 import { type OpenReads, type Proved, provedDays, proveOpen, type ReadSeries } from './prove.js'
 import { openLengths } from './provisional.js'
 
@@ -127,9 +128,7 @@ export async function findRekeyed(
     return proveOpen(open, [...known, ...proved], { zone, atEnd })
   })
   if (found.length === 0) return undefined
-  await recordRekeys(context, state, { found, atEnd })
-  if (found.every(({ series, seconds }) => series.seconds === seconds))
-    return { rows: 0, meters: 0 }
+  if (!(await recordRekeys(context, state, { found, atEnd }))) return { rows: 0, meters: 0 }
   const order = state.notes.repairs ?? state.arrival
   await store.command({ sql: resolveKeys({ ...state, order }) })
   const [counted] = await store.rows<{ rows: string; meters: string }>({
@@ -156,7 +155,7 @@ function storedSeries(
   })
 }
 
-/** Writes down the new key of each read of series whose length is known. */
+/** Writes down the new key of each read of series whose length is known; returns whether one is another. */
 export async function recordRekeys(
   { store, zone }: Pick<PipelineContext, 'store' | 'zone'>,
   decision: Decision,
@@ -164,7 +163,7 @@ export async function recordRekeys(
     found,
     atEnd,
   }: { readonly found: readonly Proved[]; readonly atEnd: (arrival: number) => boolean },
-): Promise<void> {
+): Promise<boolean> {
   const { rekeys } = derivedOf(decision)
   await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${id(rekeys)} (
@@ -175,8 +174,8 @@ export async function recordRekeys(
   const rows = found.flatMap(
     ({ series: { meterId, day, seconds: before, arrival, starts }, seconds }) =>
       starts.map((start) => {
-        const isMoved = before !== seconds && atEnd(arrival)
-        const at = isMoved ? intervalStart(intervalEnd(start, before, zone), seconds, zone) : start
+        const end = () => guessedEnd(start, before, zone)
+        const at = atEnd(arrival) ? intervalStart(end(), seconds, zone) : start
         const { startsAt, localDay, localHour } = toLocalStart(at, { zone })
         const old = {
           meter_id: meterId,
@@ -195,7 +194,11 @@ export async function recordRekeys(
       }),
   )
   if (rows.length > 0) await store.insert(rekeys, rows)
+  return rows.some((row) => row.new_seconds !== row.seconds || row.new_at !== row.starts_at)
 }
+
+/** Whether a read has another key by a row `k` of `rekeys`. */
+export const hasMoved = sql`(k.new_seconds, k.new_at) != (k.seconds, k.starts_at)`
 
 /**
  * Each read under its new key, and what the store has there already. Of reads that meet under one key the
@@ -204,7 +207,7 @@ export async function recordRekeys(
 function resolveKeys({ order, ...decision }: Rekeying): Sql {
   const { open, rekeys, rekeyed } = derivedOf(decision)
   const key = sql`local_day, meter_id, starts_at, seconds`
-  const apart = sql`(SELECT * FROM ${id(rekeys)} WHERE new_seconds != seconds)`
+  const apart = sql`(SELECT * FROM ${id(rekeys)} AS k WHERE ${hasMoved})`
   const moved = sql`SELECT k.new_day AS local_day, o.meter_id AS meter_id, k.new_at AS starts_at, k.new_seconds AS seconds,
       k.new_hour AS local_hour, o.commodity AS commodity, o.quantity AS quantity,
       o.account_number AS account_number, o.external_site_id AS external_site_id, o.version AS version,

@@ -13,19 +13,21 @@ export interface Repair {
   readonly day: string
   /** The length that they really have, seconds; 0 takes them out. */
   readonly seconds: number
+  /** Whether nothing proves that length. */
+  readonly isGuessed: boolean
   /** Where they contradict the stored reads: how far apart they are, and the stored length; else 0. */
   readonly apart: number
   readonly stored: number
 }
 
-/** Where an interval starts, if its meter's length is `seconds` and not the one of the file. */
-export type Move = (startsAt: number, seconds: number) => LocalStart
+/** Where an interval starts, if its meter's length is another one than that of the file. */
+export type Move = (startsAt: number, to: Pick<Repair, 'seconds' | 'isGuessed'>) => LocalStart
 
 /** Makes room for the repairs of a file. */
 export async function createRepairs(store: Store, decision: Decision): Promise<void> {
   await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${id(derivedOf(decision).repairs)}
-      (meter_id String, day Date, seconds UInt32, apart UInt32, stored UInt32)
+      (meter_id String, day Date, seconds UInt32, guessed Bool, apart UInt32, stored UInt32)
       ENGINE = MergeTree ORDER BY (meter_id, day)`,
   })
 }
@@ -39,7 +41,9 @@ export async function recordRepairs(
   if (repairs.length === 0) return
   await store.insert(
     derivedOf(decision).repairs,
-    repairs.map(({ meterId, ...repair }) => ({ meter_id: meterId, ...repair })),
+    repairs.map(({ meterId, isGuessed, ...repair }) => {
+      return { meter_id: meterId, guessed: isGuessed, ...repair }
+    }),
   )
 }
 
@@ -49,7 +53,7 @@ export async function refuseAll(store: Store, { grid, ...decision }: StagedFile)
   const { repairs } = derivedOf(decision)
   await store.command({
     sql: sql`INSERT INTO ${id(repairs)}
-      SELECT DISTINCT meter_id, ${grid.day}, 0, 0, 0 FROM ${id(reads)}`,
+      SELECT DISTINCT meter_id, ${grid.day}, 0, false, 0, 0 FROM ${id(reads)}`,
   })
 }
 
@@ -72,19 +76,20 @@ export async function repairMeters(
   const { reads } = stagingOf(staged.arrival)
   const { fixed, repairs, moves } = derivedOf(staged)
   await store.command(createReads(fixed, 'replace'))
-  const lengths = sql`SELECT r.* REPLACE(if(m.meter_id = '', r.seconds, m.seconds) AS seconds)
+  const lengths = sql`SELECT r.* REPLACE(if(m.meter_id = '', r.seconds, m.seconds) AS seconds), m.guessed AS guessed
       FROM ${id(reads)} AS r
       LEFT ANY JOIN ${id(repairs)} AS m ON m.meter_id = r.meter_id AND m.day = ${grid.day}
       WHERE m.meter_id = '' OR m.seconds != 0`
   if (move !== undefined) await recordMoves(store, staged, move)
-  const moved = sql`SELECT l.* REPLACE(
+  const moved = sql`SELECT l.* EXCEPT guessed REPLACE(
         if(m.seconds = 0, l.starts_at, m.moved_at) AS starts_at,
         if(m.seconds = 0, l.local_day, m.moved_day) AS local_day,
         if(m.seconds = 0, l.local_hour, m.moved_hour) AS local_hour)
       FROM (${lengths}) AS l
-      LEFT ANY JOIN ${id(moves)} AS m ON m.starts_at = l.starts_at AND m.seconds = l.seconds`
+      LEFT ANY JOIN ${id(moves)} AS m
+        ON m.starts_at = l.starts_at AND m.seconds = l.seconds AND m.guessed = l.guessed`
   await store.command({
-    sql: sql`INSERT INTO ${id(fixed)} ${move === undefined ? lengths : moved}`,
+    sql: sql`INSERT INTO ${id(fixed)} ${move === undefined ? sql`SELECT * EXCEPT guessed FROM (${lengths})` : moved}`,
     settings: { optimize_on_insert: 0 },
   })
 }
@@ -96,21 +101,22 @@ async function recordMoves(store: Store, staged: StagedFile, move: Move): Promis
   const { repairs, moves } = derivedOf(staged)
   await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${id(moves)} (
-        starts_at DateTime('UTC'), seconds UInt32,
+        starts_at DateTime('UTC'), seconds UInt32, guessed Bool,
         moved_at DateTime('UTC'), moved_day Date, moved_hour UInt8
       ) ENGINE = MergeTree ORDER BY (seconds, starts_at)`,
   })
-  const starts = await store.rows<{ starts: number; seconds: number }>({
-    sql: sql`SELECT DISTINCT toUnixTimestamp(r.starts_at) AS starts, m.seconds AS seconds
+  const starts = await store.rows<{ starts: number; seconds: number; guessed: boolean }>({
+    sql: sql`SELECT DISTINCT toUnixTimestamp(r.starts_at) AS starts, m.seconds AS seconds, m.guessed AS guessed
       FROM ${id(reads)} AS r INNER JOIN ${id(repairs)} AS m
         ON m.meter_id = r.meter_id AND m.day = ${grid.day}
       WHERE m.seconds != 0`,
   })
-  const rows = starts.map(({ starts: from, seconds }) => {
-    const { startsAt, localDay, localHour } = move(from, seconds)
+  const rows = starts.map(({ starts: from, seconds, guessed }) => {
+    const { startsAt, localDay, localHour } = move(from, { seconds, isGuessed: guessed })
     return {
       starts_at: from,
       seconds,
+      guessed,
       moved_at: startsAt,
       moved_day: localDay,
       moved_hour: localHour,

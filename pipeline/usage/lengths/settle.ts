@@ -105,7 +105,9 @@ async function judgeBatch(
   const repairs = judged.flatMap(({ meterId, lengths }) =>
     lengths
       .filter(({ seconds }) => seconds !== search.grid.seconds)
-      .map(({ day, seconds, apart, stored }) => ({ meterId, day, seconds, apart, stored })),
+      .map(({ day, seconds, isProvisional, apart, stored }) => {
+        return { meterId, day, seconds, isGuessed: isProvisional, apart, stored }
+      }),
   )
   const provisional = judged.flatMap(({ meterId, lengths }) => {
     const found = lengths.filter(({ isProvisional }) => isProvisional)

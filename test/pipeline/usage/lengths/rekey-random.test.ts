@@ -39,9 +39,7 @@ for (const stamp of ['start', 'end'] as const) {
     const { store, profile } = line.context
     const zone = createZone(profile.timeZone)
     const { send, isSound } = createMeters(line)
-    // A day whose timestamps are at its end is stored without their time.
-    const used = kinds.filter(({ feed }) => stamp === 'start' || feed !== 'Gas')
-    const meters = used.flatMap(({ feed, minutes }) =>
+    const meters = kinds.flatMap(({ feed, minutes }) =>
       Array.from({ length: 8 }, (_, at): Meter => {
         return { id: `${feed}${minutes}-${at}`, feed, minutes, truth: new Map() }
       }),
@@ -89,7 +87,7 @@ for (const stamp of ['start', 'end'] as const) {
       t.same([...copy.keys()].sort(), all.map(keyOf).sort(), 'who pulls has the same')
     }
     for (let round = 0; round <= rounds; round++) {
-      for (const feed of new Set(used.map((one) => one.feed))) {
+      for (const feed of new Set(kinds.map((one) => one.feed))) {
         const rows = meters
           .filter((meter) => meter.feed === feed)
           .flatMap((meter) => {
