@@ -1,4 +1,6 @@
 import t from 'tap'
+import { reconcile } from '../../../../pipeline/steps/reconcile.js'
+import { settle } from '../../../../pipeline/steps/settle.js'
 import { sql } from '../../../../pipeline/store/sql.js'
 import { createZone } from '../../../../schemas/time/zone.js'
 import { randomFrom, runs } from '../../../rig/sample.js'
@@ -6,7 +8,9 @@ import { createLineByHand } from '../../by-hand.js'
 import { createMeters, row } from './meters.js'
 
 const seed = Math.floor(Math.random() * 2 ** 31)
-const rounds = runs(6)
+const rounds = runs(5)
+/** Files of a feed that are there together, and are decided in any order. */
+const together = 2
 const lastDay = 4
 
 const kinds = [
@@ -36,9 +40,10 @@ for (const stamp of ['start', 'end'] as const) {
   t.test(`reads end under their true length: ${stamp}, seed ${seed}`, async (t) => {
     const random = randomFrom(seed)
     const line = await createLineByHand(t, { usage: { stamp } })
-    const { store, profile } = line.context
+    const { context, takeIn } = line
+    const { store, profile } = context
     const zone = createZone(profile.timeZone)
-    const { send, isSound } = createMeters(line)
+    const { name, isSound } = createMeters(line)
     const meters = kinds.flatMap(({ feed, minutes }) =>
       Array.from({ length: 8 }, (_, at): Meter => {
         return { id: `${feed}${minutes}-${at}`, feed, minutes, truth: new Map() }
@@ -86,16 +91,27 @@ for (const stamp of ['start', 'end'] as const) {
       pulled = Math.max(pulled, ...[...all, ...changes].map(({ seq }) => Number(seq)))
       t.same([...copy.keys()].sort(), all.map(keyOf).sort(), 'who pulls has the same')
     }
+    const rowsOfFile = (feed: string, isLast: boolean) =>
+      meters
+        .filter((meter) => meter.feed === feed)
+        .flatMap((meter) => {
+          if (isLast) return full(meter, lastDay)
+          return random() < 0.2 ? full(meter, 1 + pick(lastDay)) : sparse(meter)
+        })
     for (let round = 0; round <= rounds; round++) {
+      const isLast = round === rounds
       for (const feed of new Set(kinds.map((one) => one.feed))) {
-        const rows = meters
-          .filter((meter) => meter.feed === feed)
-          .flatMap((meter) => {
-            if (round === rounds) return full(meter, lastDay)
-            return random() < 0.2 ? full(meter, 1 + pick(lastDay)) : sparse(meter)
-          })
-        const state = await send(rows, feed)
-        t.match(state, { status: 'published', rows: { rejected: 0 } })
+        const arrivals: number[] = []
+        for (let file = 0; file < (isLast ? 1 : together); file++) {
+          arrivals.push(await takeIn(name(feed), rowsOfFile(feed, isLast)))
+        }
+        if (random() < 0.5) arrivals.reverse()
+        for (const arrival of arrivals) {
+          await reconcile(context, arrival)
+          await settle(context, arrival)
+          const state = await context.ledger.state(arrival)
+          t.match(state, { status: 'published', rows: { rejected: 0 } })
+        }
       }
       await pull()
     }
