@@ -1,6 +1,12 @@
 import t from 'tap'
-import { claimHeld, register } from '../../../pipeline/customers/registrations.js'
-import { customerAt, migratedStore, publishFile, registeringAt, toReadRows } from './registering.js'
+import { claimHeld, register } from '../../../../pipeline/customers/registrations.js'
+import {
+  customerAt,
+  migratedStore,
+  publishFile,
+  registeringAt,
+  toReadRows,
+} from '../registering.js'
 
 const store = await migratedStore(t)
 const context = registeringAt(store)

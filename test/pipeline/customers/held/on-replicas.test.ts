@@ -1,7 +1,7 @@
 import t from 'tap'
-import { claimHeld, register } from '../../../pipeline/customers/registrations.js'
-import { createReplicas } from '../../rig/replicas/start.js'
-import { customerAt, profile, publishFile, registeringAt, toReadRows } from './registering.js'
+import { claimHeld, register } from '../../../../pipeline/customers/registrations.js'
+import { createReplicas } from '../../../rig/replicas/start.js'
+import { customerAt, profile, publishFile, registeringAt, toReadRows } from '../registering.js'
 
 const { stores, close } = await createReplicas(profile)
 t.teardown(close)
