@@ -23,7 +23,7 @@ export interface Scan {
 }
 
 /** What `usage_read.series` holds of the reads of a meter that were sent for an account at a premise. */
-export const seriesOf = (meter: Sql, account: Sql, site: Sql) =>
+export const seriesNumber = (meter: Sql, account: Sql, site: Sql) =>
   sql`bitOr(${upperHalf(sql`cityHash64(${meter})`)}, bitAnd(cityHash64(${meter}, ${account}, ${site}, seconds), ${literal(2n ** 32n - 1n)}))`
 
 /** The part of a series by which those of one meter are found. */
@@ -100,7 +100,7 @@ function knownReads(asOf: string, where: Sql): Sql {
       WHERE status IN ('publishing', 'published') AND toUInt64(arrival) NOT IN (${known})`
   const replaced = sql`FROM restatement FINAL WHERE bitShiftRight(old_version, 32) IN (${known})
         AND bitShiftRight(new_version, 32) IN (${later}) AND ${isKnown(sql`old_change`)} AND ${where}`
-  const series = seriesOf(sql`meter_id`, sql`old_account_number`, sql`old_external_site_id`)
+  const series = seriesNumber(sql`meter_id`, sql`old_account_number`, sql`old_external_site_id`)
   return sql`SELECT meter_id, external_site_id, account_number, starts_at, local_day, local_hour, seconds, series, quantity, quality
       FROM usage_current WHERE toUInt64(arrival) IN (${known}) AND ${isKnown(sql`change`)} AND version NOT IN (SELECT old_version ${replaced}) AND ${where}
       UNION ALL

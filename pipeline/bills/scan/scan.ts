@@ -5,7 +5,7 @@ import type { Statement } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql } from '../../store/sql.js'
 import { scanPasses } from '../compile.js'
 import type { RunTables } from '../members.js'
-import { type Back, ofMeters, readsOf, type Scan, seriesOf, upperHalf } from './reads.js'
+import { type Back, ofMeters, readsOf, type Scan, seriesNumber, upperHalf } from './reads.js'
 
 export function createVectors(table: string): Statement {
   return {
@@ -101,8 +101,8 @@ export function scanWhole(scan: Scan, meters: number): Statement {
         )
       ) AS u
       INNER JOIN (SELECT *, ${upperHalf(sql`cityHash64(meter_id)`)} AS meter FROM ${id(members)} WHERE NOT is_odd) AS m ON m.meter = u.meter
-      WHERE found = 1 AND (series = ${seriesOf(sql`m.meter_id`, sql`m.account_number`, sql`m.external_site_id`)}
-        OR (m.holds_none AND series = ${seriesOf(sql`m.meter_id`, sql`''`, sql`m.external_site_id`)}))`,
+      WHERE found = 1 AND (series = ${seriesNumber(sql`m.meter_id`, sql`m.account_number`, sql`m.external_site_id`)}
+        OR (m.holds_none AND series = ${seriesNumber(sql`m.meter_id`, sql`''`, sql`m.external_site_id`)}))`,
     settings: inMemory,
   }
 }

@@ -107,7 +107,7 @@ async function takeFile(file: number, histories: readonly Known[]): Promise<read
     const isNear = places.some(({ site }) => site === read.site)
     const [isStored, isHeld] = [stored.has(at + 2), held.has(at + 2)]
     const isForeign = isStored && [...may, ...readers].length === 0
-    // What is held is no evidence: a read behind the end of its tenancy does not take the end back.
+    // A held read behind the end of its tenancy does not take the end back, unlike a stored one.
     const isOpen = before.rounds.flat().every(({ client, kind, status, places }) => {
       const here = places.filter(({ site }) => site === read.site)
       const has = here.some(({ account }) => account === read.account)
