@@ -46,6 +46,9 @@ export const faultCodes = {
   DATE_ORDER: final(
     'The dates are written in another order than dateOrder of the profile. Fix the export or the setting.',
   ),
+  INTERVAL_NUMBER: final(
+    'The numbers of intervals contradict the profile on a day when the clock changes. Fix what the message names.',
+  ),
   UNBALANCED: final(
     'Row counts or control totals do not add up to what was read. Keep the file and report its receipt.',
   ),

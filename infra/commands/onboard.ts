@@ -6,8 +6,9 @@ import { id, sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import { skimFileName } from '../../schemas/file-name.js'
 import type { Receipt } from '../../schemas/receipt.js'
+import { factsOf, type ProposedFeed } from '../propose/feeds.js'
 import { judgeSamples, nameForLoad, withSection } from '../propose/judge.js'
-import { type Proposal, type ProposedFeed, propose } from '../propose/proposal.js'
+import { type Proposal, propose } from '../propose/proposal.js'
 import { readSample, type SentSample } from '../propose/sample.js'
 import { renderSection, toSection, toSettings } from '../propose/section.js'
 import type { Answers } from '../setup/questions.js'
@@ -51,7 +52,7 @@ export async function onboard(
   const { settings } = baseOf(profilePath)
   const profile = withSection(settings, toSection(proposal))
   const checked = await judgeSamples(samples, { profile, feed, ending: context.ending })
-  context.print(renderJudged(checked))
+  context.print(renderJudged(checked, feed))
   if (!checked.every(({ receipt }) => isClean(receipt))) {
     context.print('\nRows are rejected. Fix the samples or answer otherwise, then run this again.')
     return exitCodes.quarantined
@@ -241,8 +242,7 @@ async function storedOf(
   feed: ProposedFeed,
   fileId: string,
 ): Promise<StoredRows | undefined> {
-  const [quantity, view] =
-    feed === 'Billing' ? ['total_consumption', 'billing_period'] : ['quantity', 'usage']
+  const { quantity, view } = factsOf(feed)
   const counted = sql`SELECT count() AS rows, toString(sum(${id(quantity)})) AS quantity,
       uniqExact(meter_id) AS meters FROM ${id(view)} WHERE file_id = ${fileId}`
   return (await store.rows<StoredRows>({ sql: counted }))[0]

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Checked } from '../../pipeline/check.js'
 import { Fault } from '../../schemas/fault.js'
+import { factsOf, type ProposedFeed } from '../propose/feeds.js'
 import { judgeSamples, sampleProfile, withSection } from '../propose/judge.js'
 import { type Proposal, propose } from '../propose/proposal.js'
 import { readSample } from '../propose/sample.js'
@@ -9,7 +10,6 @@ import { readProfile } from '../stack/profile-file.js'
 import { parseYaml } from '../yaml.js'
 import { type Context, exitCodes } from './context.js'
 import { renderChecked } from './output/receipts.js'
-import { grouped } from './output/table.js'
 
 export interface ProposeOptions {
   /** `setting=value`, as YAML. */
@@ -51,7 +51,7 @@ export async function proposeCommand(
   if (options.json) {
     const result = { section, ...proposal, checked: checked ?? null }
     context.print(JSON.stringify(result, undefined, 2))
-  } else if (checked !== undefined) context.print(renderJudged(checked))
+  } else if (checked !== undefined && feed !== undefined) context.print(renderJudged(checked, feed))
   const isGood = checked?.every(({ receipt }) => isClean(receipt)) === true
   return isGood ? exitCodes.good : exitCodes.quarantined
 }
@@ -113,15 +113,10 @@ export function renderProposal({ findings, notes }: Proposal, section: string): 
   ].join('\n')
 }
 
-export function renderJudged(checked: readonly Checked[]): string {
-  const totals = checked.map(({ receipt: { fileName, feed, rows, meters, quantity, ...span } }) => {
-    const sum = grouped(quantity?.accepted ?? '')
-    if (feed === 'Billing')
-      return `${fileName}: ${grouped(rows.accepted)} billed periods, sum ${sum}`
-    const to = span.lastIntervalEnd ?? ''
-    const reads = `${grouped(rows.accepted)} reads of ${grouped(meters ?? 0)} meters`
-    return `${fileName}: ${reads}, sum ${sum}, from ${span.firstIntervalStart ?? ''} to ${to}`
-  })
+export function renderJudged(checked: readonly Checked[], feed: ProposedFeed): string {
+  const totals = checked.map(
+    ({ receipt }) => `${receipt.fileName}: ${factsOf(feed).totals(receipt)}`,
+  )
   return [
     'The samples, judged by this proposal:',
     renderChecked(checked),

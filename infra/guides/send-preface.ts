@@ -29,6 +29,7 @@ const ofWholeFiles = [
   'TOO_MANY_REJECTED',
   'SCHEDULE',
   'DATE_ORDER',
+  'INTERVAL_NUMBER',
 ] as const satisfies readonly FaultCode[]
 const fileCodes = ofWholeFiles.map((code) => [`\`${code}\``, faultCodes[code].meaning])
 

@@ -1,4 +1,4 @@
-import { normalTime } from '../../pipeline/formats/csv-time.js'
+import { normalTime } from '../../pipeline/formats/csv/times.js'
 import { detectFormat, isDayFormat } from '../../schemas/time/timestamp.js'
 import { isNumber, isTime, type Table } from './table.js'
 
@@ -52,7 +52,7 @@ export function toWord(name: string): string {
     .trim()
 }
 
-const clock = /^([01]?\d|2[0-4]):[0-5]\d(:[0-5]\d)?$/
+const clock = /^([01]?\d|2[0-4]):[0-5]\d(:[0-5]\d)?( ?[ap]\.?m\.?)?$/i
 const bareClock = /^([01]\d|2[0-4])[0-5]\d([0-5]\d)?$/
 
 function kindOf(texts: readonly string[]): ColumnKind {

@@ -1,14 +1,16 @@
 import { type Column, toColumns, toReference } from './columns.js'
+import type { ProposedFeed } from './feeds.js'
 import type { Findings } from './finding.js'
 import { columnsFor, findIdentifiers, isDirections } from './identifiers.js'
-import { findDecimal, findQuantity, findUnit, isRegister } from './quantities.js'
+import { findQuality } from './quality.js'
+import { findDecimal, findQuantity, findReceived, findUnit, isRegister } from './quantities.js'
 import type { SentSample } from './sample.js'
 import { type Table, toOneTable } from './table.js'
-import { findTimes, lengthText, nameOf } from './time-columns.js'
-import { decideTimes, orderOf, type ProposalContext, placesOf, toSeries } from './time-settings.js'
-import { findLength, meterLengths } from './times.js'
+import { findTimes, lengthText, nameOf } from './times/columns.js'
+import { decideTimes, orderOf, type ProposalContext, placesOf, toSeries } from './times/settings.js'
+import { findLength, meterLengths } from './times/times.js'
 import { findWide, type WideColumns } from './wide.js'
-import { columnWords, generationTexts } from './words.js'
+import { columnWords, generationTexts, unitTexts } from './words.js'
 
 /** Facts of the rows that are not settings of the format. */
 export interface CsvFacts {
@@ -20,8 +22,8 @@ export interface CsvFacts {
   readonly unit: unknown
   /** Words that may say what is measured. */
   readonly text: string
-  /** Whether the rows are billed periods instead of reads. */
-  readonly isBilled?: boolean
+  /** The feed, where the format has only one. */
+  readonly feed?: ProposedFeed
 }
 
 /** Finds the mapping of CSV files of one layout. Throws `HEADER` and `NO_ROWS`; see `toTable`. */
@@ -37,32 +39,32 @@ export function proposeCsv(samples: readonly SentSample[], options: ProposalCont
     to: (column: Column) => toReference(column, columns),
     from: (value: unknown) => columnsFor(value ?? undefined, columns)?.[0],
   }
-  const times = findTimes({ columns: own, rows: table.rows }, findings, reference)
-  const taken = new Set([...values, ...columns.filter(isOfTime)])
+  const { rows } = table
+  const times = findTimes({ columns: own, rows, isWide: wide !== undefined }, findings, reference)
+  const taken = new Set([...values, ...columns.filter(isOfTime), ...placesOf(times)])
   const quantity = wide ? decideWide(wide, findings) : findQuantity(own, taken, findings)
   const amount = wide === undefined ? reference.from(quantity) : undefined
+  const received = findReceived({ columns: own, taken, quantity: amount }, findings)
   findGeneration(own, findings)
   const known = {
     columns: own,
-    rows: table.rows,
+    rows,
     quantity: amount,
     times: placesOf(times),
-    taken: new Set([...taken, ...(amount ? [amount] : [])]),
+    taken: new Set([...taken, ...(amount ? [amount] : []), ...(received ? [received] : [])]),
   }
   const meter = findIdentifiers(known, findings)
   const amounts = wide === undefined ? (amount ? [amount] : []) : values
-  const texts = amounts.flatMap((one) => one.texts)
+  const texts = [...amounts, ...(received ? [received] : [])].flatMap((one) => one.texts)
   if (texts.length > 0) findings.decide('decimal', findDecimal(texts, table.delimiter))
-  const series =
-    times === undefined
-      ? []
-      : toSeries(table, { times, meter, order: orderOf(samples, times, findings) })
+  const order = times === undefined ? 'MDY' : orderOf(samples, times, findings)
+  const series = times === undefined ? [] : toSeries(table, { times, meter, order })
   const length = wide?.interval ?? times?.length ?? findLength(series)
   if (times === undefined) options.zoneBy('no file states it')
-  else decideTimes({ times, series, wide, length }, options)
+  else decideTimes({ times, series, wide, length, rows, order }, options)
   if (texts.length > 0) decideUnit({ own, amounts, texts, length }, findings)
   if (amount !== undefined) refuseRegister(table, { amount, meter, findings })
-  noteFlags(own, findings)
+  findQuality(own, known.taken, findings)
   const lengths = length === undefined ? meterLengths(series) : [length]
   const unit = findings.all.find(({ setting }) => setting === 'unit')?.value
   const text = [...columns.map(({ word }) => word), ...table.preamble].join(' ')
@@ -146,15 +148,18 @@ interface UnitFacts {
 }
 
 function decideUnit({ own, amounts, texts, length }: UnitFacts, findings: Findings): void {
-  const column = own.find(
-    ({ word, kind }) =>
-      kind === 'text' && columnWords.unit.test(word) && !columnWords.meter.test(word),
-  )
+  const column = own.find(isOfUnits)
   const names = amounts.slice(0, 1).map(({ name }) => name)
   const shown = findUnit({ column, names, values: texts, length })
   findings.decide('unit', shown)
   const value = shown.multiplier
   findings.decide('multiplier', { value, evidence: 'to the unit above' })
+}
+
+function isOfUnits({ name, word, kind, texts }: Column): boolean {
+  if (kind !== 'text' || columnWords.meter.test(word)) return false
+  const isUnit = (text: string) => text.toLowerCase() in unitTexts
+  return name === '' ? texts.every(isUnit) : columnWords.unit.test(word)
 }
 
 function refuseRegister(
@@ -180,15 +185,4 @@ function refuseRegister(
     question:
       'are these readings of a register? They are not quantities of intervals: export the differences. Otherwise answer none',
   })
-}
-
-function noteFlags(columns: readonly Column[], findings: Findings): void {
-  const flag = columns.find(
-    ({ word, kind, texts }) =>
-      columnWords.quality.test(word) && kind !== 'time' && texts.length <= 20,
-  )
-  if (flag === undefined) return
-  findings.note(
-    `${nameOf(flag)} looks like a quality (${flag.texts.slice(0, 5).join(', ')}): if it marks estimates, list its texts under columns.quality; without that every read counts as sent`,
-  )
 }

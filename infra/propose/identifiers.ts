@@ -1,6 +1,8 @@
+import { normalTime } from '../../pipeline/formats/csv/times.js'
+import { rememberTimes } from '../../schemas/time/remember.js'
 import { type Column, toReference } from './columns.js'
 import type { Findings } from './finding.js'
-import { nameOf } from './time-columns.js'
+import { nameOf } from './times/columns.js'
 import { columnWords, consumptionTexts, generationTexts } from './words.js'
 
 type Rows = readonly (readonly string[])[]
@@ -130,10 +132,14 @@ function clashes({ rows, times, quantity }: MeterQuestion, meter: readonly Colum
   const seen = new Map<string, string>()
   const days = new Set<string>()
   const clashing = new Set<string>()
+  const daysClashing = new Set<string>()
+  const [date] = times
+  const dayOf = rememberTimes((text) => normalTime(text).split(/[ T]/)[0] as string, { timesMax })
   let found = 0
   for (const row of rows) {
     const time = times.map(({ at }) => row[at]).join(' ')
-    days.add(dayOf(time))
+    const day = date === undefined ? '' : dayOf(row[date.at] as string)
+    days.add(day)
     const key = `${meter.map(({ at }) => row[at]).join('\0')}\0${time}`
     const value = quantity === undefined ? row.join('\0') : (row[quantity.at] as string)
     const before = seen.get(key)
@@ -141,22 +147,19 @@ function clashes({ rows, times, quantity }: MeterQuestion, meter: readonly Colum
     else if (before !== value) {
       found++
       clashing.add(time)
+      daysClashing.add(day)
     }
   }
-  const daysClashing = new Set([...clashing].map(dayOf)).size
   const isHour =
-    clashing.size <= daysClashing * timesOfHourMax && found <= rows.length * hourShareMax
-  return isHour && daysClashing <= Math.ceil(days.size / daysApartMin) ? 0 : found
+    clashing.size <= daysClashing.size * timesOfHourMax && found <= rows.length * hourShareMax
+  return isHour && daysClashing.size <= Math.ceil(days.size / daysApartMin) ? 0 : found
 }
 
 /** Intervals of 5 minutes in an hour; that hour is a small part of a file; clocks are set back once a year. */
 const timesOfHourMax = 12
 const hourShareMax = 1 / 8
 const daysApartMin = 300
-
-function dayOf(time: string): string {
-  return /^\d{8}/.exec(time)?.[0] ?? (time.split(/[ T]/)[0] as string)
-}
+const timesMax = 10_000
 
 /** The column that keeps apart the rows of one meter and time. */
 function findSplitter(question: MeterQuestion, meter: readonly Column[]): Splitter | undefined {

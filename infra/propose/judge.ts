@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Checked, check, toEntries } from '../../pipeline/check.js'
 import { type Profile, parseProfile } from '../../schemas/settings/profile.js'
 import { withTemporaryStore } from '../stack/temporary-store.js'
-import type { ProposedFeed } from './proposal.js'
+import type { ProposedFeed } from './feeds.js'
 import type { SentSample } from './sample.js'
 
 /** The profile of a utility with the proposal in it. Throws `PROFILE` where that is not valid. */

@@ -1,18 +1,17 @@
 import { longestSeconds } from '../../pipeline/formats/green-button.js'
+import { unitScale } from '../../pipeline/formats/scale.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Commodity } from '../../schemas/feed.js'
 import { createZone, daySeconds, type Zone } from '../../schemas/time/zone.js'
 import { toColumns } from './columns.js'
 import { type CsvFacts, proposeCsv } from './csv-proposal.js'
+import { factsOf, type ProposedFeed } from './feeds.js'
 import { createFindings, type Findings, type SettingFinding } from './finding.js'
 import { findUnit } from './quantities.js'
 import type { SentSample } from './sample.js'
 import { toOneTable } from './table.js'
-import { decideTimes, orderOf, type ProposalContext, toSeries } from './time-settings.js'
-import { findLength, meterLengths } from './times.js'
-
-/** The feed that loads the files: reads of a commodity, or billed periods. */
-export type ProposedFeed = Commodity | 'Billing'
+import { decideTimes, orderOf, type ProposalContext, toSeries } from './times/settings.js'
+import { findLength, meterLengths } from './times/times.js'
 
 /** What is proposed for the files of one feed, and what a person must answer first. */
 export interface Proposal {
@@ -48,8 +47,8 @@ export function propose(
   const findings = createFindings(answers)
   const zoneBy = (evidence: string) => decideZone(findings, { known: timeZone, evidence })
   const facts = byFormat[format](samples, { findings, zoneBy })
-  const feed = facts.isBilled === true ? 'Billing' : decideCommodity(samples, facts, findings)
-  if (feed !== undefined && feed !== 'Billing') decideStored(facts, { commodity: feed, findings })
+  const feed = facts.feed ?? decideCommodity(samples, facts, findings)
+  if (feed !== undefined) decideStored(facts, { feed, findings })
   findings.refuseUnused()
   return { format, feed, findings: findings.all, notes: findings.notes }
 }
@@ -97,7 +96,7 @@ function proposePlain(samples: readonly SentSample[], options: ProposalContext):
   const order = orderOf(samples, times, findings)
   const series = toSeries(table, { times, meter: [meter], order })
   const length = findLength(series)
-  decideTimes({ times, series, wide: undefined, length }, options)
+  decideTimes({ times, series, wide: undefined, length, rows: table.rows, order }, options)
   const values = quantity?.texts ?? []
   const unit = findings.decide('unit', findUnit({ column: undefined, names: [], values, length }))
   const lengths = length === undefined ? meterLengths(series) : [length]
@@ -151,7 +150,7 @@ function proposeNem13(samples: readonly SentSample[], options: ProposalContext):
   findings.note(`registers: ${different(records, 4).join(', ')} (${units})`)
   if (different(records, 7).includes('I'))
     findings.note('direction I is loaded as generation, below 0')
-  return { lengths: [], rows: records.length, unit: undefined, text: '', isBilled: true }
+  return { lengths: [], rows: records.length, unit: undefined, text: '', feed: billed }
 }
 
 function proposeGreenButton(
@@ -174,8 +173,12 @@ function proposeGreenButton(
     findings.note(
       'readings longer than a day are billed periods: the feed Billing loads them from the same file, with files.format.Billing: { name: green-button }',
     )
-  const facts = { lengths: [], rows: 0, unit: undefined, isBilled }
-  return { ...facts, text: isGas && !isElectric ? 'gas' : 'electric' }
+  const facts = { lengths: [], rows: 0, unit: undefined }
+  return {
+    ...facts,
+    ...(isBilled && { feed: billed }),
+    text: isGas && !isElectric ? 'gas' : 'electric',
+  }
 }
 
 /** The lengths of readings, seconds: their own, where they have none those of their types. */
@@ -190,6 +193,8 @@ function durationsOf(text: string): readonly number[] {
   )
 }
 
+/** The feed of files that have billed periods only. */
+const billed = 'Billing' satisfies ProposedFeed
 const gasUnits = ['ccf', 'cm', 'therm']
 
 function decideCommodity(
@@ -215,20 +220,18 @@ function decideCommodity(
 }
 
 interface Stored {
-  readonly commodity: Commodity
+  readonly feed: ProposedFeed
   readonly findings: Findings
 }
 
-const usualUnit = { Electric: 'kWh', Gas: 'ccf' } as const
-const usualLengths = { Electric: [900, 3_600], Gas: [daySeconds, 3_600] } as const
-
 /** What the profile must say of reads as they are stored. */
-function decideStored({ unit, lengths }: CsvFacts, { commodity, findings }: Stored): void {
-  if (commodity === 'Gas' && typeof unit === 'string' && unit !== usualUnit.Gas) {
+function decideStored({ unit, lengths }: CsvFacts, { feed, findings }: Stored): void {
+  const { usual } = factsOf(feed)
+  if (usual === undefined) return
+  if (typeof unit === 'string' && unitScale(unit, usual.unit) === undefined) {
     findings.decide('/unit', { value: unit, evidence: 'reads are stored as they are sent' })
   }
-  const usual: readonly number[] = usualLengths[commodity]
-  if (lengths.length === 0 || lengths.every((length) => usual.includes(length))) return
+  if (lengths.length === 0 || lengths.every((length) => usual.lengths.includes(length))) return
   const value = lengths.map((length) => (length === daySeconds ? 'day' : length))
   findings.decide('/intervals', { value, evidence: 'the lengths of the samples' })
 }

@@ -1,6 +1,6 @@
 import { type Column, toReference, toWord } from './columns.js'
 import type { Findings, Shown } from './finding.js'
-import { nameOf } from './time-columns.js'
+import { nameOf } from './times/columns.js'
 import { columnWords, unitTexts } from './words.js'
 
 /** The decimal sign of numbers; undefined where they do not prove it. */
@@ -31,13 +31,9 @@ function isOtherWay({ word }: Column): boolean {
   return columnWords.otherWay.test(word)
 }
 
-/** Finds the column of the quantity; undefined while it is a question. */
-export function findQuantity(
-  columns: readonly Column[],
-  taken: ReadonlySet<Column>,
-  findings: Findings,
-): unknown {
-  const numbers = columns.filter(
+/** Columns of numbers that may be quantities. */
+function amountsOf(columns: readonly Column[], taken: ReadonlySet<Column>): readonly Column[] {
+  return columns.filter(
     (one) =>
       one.kind === 'number' &&
       (one.texts.length > 1 || columnWords.energy.test(one.word) || isOtherWay(one)) &&
@@ -47,12 +43,21 @@ export function findQuantity(
       !columnWords.account.test(one.word) &&
       !columnWords.site.test(one.word),
   )
+}
+
+/** Finds the column of the quantity; undefined while it is a question. */
+export function findQuantity(
+  columns: readonly Column[],
+  taken: ReadonlySet<Column>,
+  findings: Findings,
+): unknown {
+  const numbers = amountsOf(columns, taken)
   const energy = numbers.filter((one) => columnWords.energy.test(one.word) && !isOtherWay(one))
   const decimals = numbers.filter(({ texts }) => texts.some((text) => /\d[.,]\d/.test(text)))
   const isUnnamed = columns.every(({ name }) => name === '')
   const unnamed = isUnnamed && decimals.length > 0 ? decimals : numbers
   // A weak name among other numbers shows nothing.
-  const candidates = energy.length > 0 ? [...energy, ...numbers.filter(isOtherWay)] : unnamed
+  const candidates = energy.length > 0 ? energy : unnamed
   const [only] = candidates
   const isSure = candidates.length === 1 && only !== undefined
   const choices = candidates.map(nameOf).join(' or ')
@@ -68,6 +73,46 @@ export function findQuantity(
         ? 'which column has the quantity of the interval?'
         : `which column has the quantity of the interval: ${choices}? Others are not loaded`,
   })
+}
+
+interface ReceivedQuestion {
+  readonly columns: readonly Column[]
+  readonly taken: ReadonlySet<Column>
+  /** The column of the quantity; undefined while it is a question, and in wide files. */
+  readonly quantity: Column | undefined
+}
+
+/** Finds the column of energy to the grid beside the quantity. Whether it is to be subtracted is a question. */
+export function findReceived(
+  { columns, taken, quantity }: ReceivedQuestion,
+  findings: Findings,
+): Column | undefined {
+  const others = amountsOf(columns, taken).filter((one) => isOtherWay(one) && one !== quantity)
+  const [first] = others
+  if (quantity === undefined || first === undefined) {
+    findings.decide('columns.received', { evidence: 'no column has energy to the grid' })
+    return undefined
+  }
+  const answer = `{column: ${JSON.stringify(toReference(first, columns))}}`
+  const units = [quantity, first].map(({ name }) => unitIn(name))
+  const remarks = [
+    ...(first.isAlwaysThere ? [] : ['add emptyIsZero: true if an empty field means 0']),
+    ...(first.texts.some((text) => text.startsWith('-')) ? ['negative ones are rejected'] : []),
+    ...(units[0] === units[1] ? [] : ['both must have one unit']),
+  ]
+  const remark = remarks.map((text) => `; ${text}`).join('')
+  const decided = findings.decide('columns.received', {
+    evidence: `${others.map(nameOf).join(' and ')} beside ${nameOf(quantity)}`,
+    question: `is it the energy to the grid of the same meter? Answer ${answer} to subtract it${remark}; or none, then it is not loaded`,
+  })
+  const { column } = (decided ?? {}) as { readonly column?: unknown }
+  return columns.find((one) => toReference(one, columns) === column)
+}
+
+/** The unit that a name has as one of its words. */
+function unitIn(name: string): string | undefined {
+  const words = toWord(name).split(' ')
+  return words.find((word) => word in unitTexts || word in otherUnits)
 }
 
 /** Units that measure no energy of an interval, and what to do. */
@@ -100,8 +145,7 @@ export function findUnit(question: UnitQuestion): Shown & { readonly multiplier?
       question: `which unit? Rows of different units cannot be loaded together: ${all}`,
     }
   }
-  const tokens = names.flatMap((name) => toWord(name).split(' '))
-  const found = stated[0] ?? tokens.find((token) => token in unitTexts || token in otherUnits)
+  const found = stated[0] ?? names.map(unitIn).find((unit) => unit !== undefined)
   const known = found === undefined ? undefined : unitTexts[found]
   const from = stated.length > 0 ? nameOf(column as Column) : 'the name of the column'
   if (known !== undefined) {

@@ -1,4 +1,5 @@
 import { toYaml, type WrittenSetting } from '../yaml.js'
+import { factsOf } from './feeds.js'
 import type { SettingFinding } from './finding.js'
 import type { Proposal } from './proposal.js'
 
@@ -29,7 +30,7 @@ function place(finding: SettingFinding, proposal: Proposal): Placed | undefined 
 
 /** Where the profile has the format of the files. */
 function formatPath({ feed }: Proposal): readonly string[] {
-  return [feed === 'Billing' ? 'files' : 'usage', 'format', feed ?? open]
+  return [feed === undefined ? 'usage' : factsOf(feed).section, 'format', feed ?? open]
 }
 
 function allPlaced(proposal: Proposal): readonly Placed[] {

@@ -1,5 +1,5 @@
-import { splitFields } from '../../pipeline/formats/csv-columns.js'
-import { normalTime } from '../../pipeline/formats/csv-time.js'
+import { splitFields } from '../../pipeline/formats/csv/columns.js'
+import { normalTime } from '../../pipeline/formats/csv/times.js'
 import { Fault } from '../../schemas/fault.js'
 import { detectFormat } from '../../schemas/time/timestamp.js'
 import type { SentSample } from './sample.js'

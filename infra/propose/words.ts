@@ -5,6 +5,9 @@ export const columnWords = {
   account: /account|contract|customer|kunde|konto|vertrag|cliente|client/,
   site: /\bsite\b|premise|location|\blokation/,
   start: /\b(start|from|begin|beginning|inicio|debut|von|ab|fra|inizio|hb|desde)\b/,
+  /** Names of columns that number the intervals of a day. */
+  intervalNumber:
+    /\b(he|hb|hour|hours|hora|heure|stunde|time|kvart|uur|periodo?|period|interval|sp|tp)\b/,
   end: /\b(end|ending|to|til|till|until|bis|fin|fine|hasta|he)\b/,
   /** Times of something else than the interval. */
   otherTime:
@@ -22,6 +25,10 @@ export const columnWords = {
   direction:
     /direction|\bflow\b|richtung|channel|register|surplus|delivered|received|\btype\b|\bobis\b|consumption generation/,
   quality: /quality|status|flag|estimated|metodo|method|validation|condition|\bcode\b|kvalitet/,
+  /** Names that are a quality, whatever their texts are. */
+  surelyQuality: /quality|estimated|validation|metodo|method|kvalitet/,
+  /** Codes of something else. */
+  otherCode: /rate|tariff|zip|post(al)?\b|country|currency|error|unit|commodity|company/,
   unit: /\bunits?\b|\buom\b|einheit|enhed|enhet|unite|unita/,
 } as const
 

@@ -5,7 +5,7 @@ import type { UsageFormat } from '../../schemas/settings/formats/usage-format.js
 import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
 import { createGreenButtonPeriods } from './billed/green-button.js'
-import { createCsv } from './csv.js'
+import { createCsv } from './csv/csv.js'
 import type { BilledContext, Conversion, Format, FormatContext } from './format.js'
 import { createGreenButton } from './green-button.js'
 import { createNem12 } from './nem/nem12.js'

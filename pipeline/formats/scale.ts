@@ -27,7 +27,7 @@ const dimensions = {
   therm: ['heat', 0],
 } as const satisfies Record<string, readonly [dimension: string, power: number]>
 
-type Unit = keyof typeof dimensions
+export type Unit = keyof typeof dimensions
 
 function unitOf(text: string): Unit | undefined {
   const units = Object.keys(dimensions) as readonly Unit[]

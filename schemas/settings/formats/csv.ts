@@ -35,7 +35,14 @@ const columns = strict({
   time: column,
   /** The time of day, where it has a column of its own. */
   timeOfDay: column.optional(),
+  /** The number of the interval in its day, in place of the time of day. */
+  intervalNumber: column.optional(),
   quantity: column.optional(),
+  /**
+   * Energy to the grid, which is subtracted from the quantity. An empty field refuses the row, unless it is
+   * said to mean 0.
+   */
+  received: strict({ column, emptyIsZero: z.boolean().default(false) }).optional(),
   /** One column for each interval of the day, the first of them, and how many there are. */
   values: strict({ from: column, count: z.int().min(1).max(1_440) }).optional(),
   /** The column that shows whether a quantity is generation, and its texts that say so. */
@@ -59,7 +66,7 @@ const seconds = z.int().refine((length) => length >= 60 && 3_600 % length === 0,
 
 const clockRemedy = 'use wall, standard, or an offset from UTC such as +01:00'
 
-export const csvFormat = strict({
+const csvFields = strict({
   name: z.literal('csv'),
   encoding: z.enum(['utf-8', 'windows-1252', 'utf-16le', 'utf-16be']).default('utf-8'),
   delimiter: z.enum([',', ';', '|', 'tab']).default(','),
@@ -79,6 +86,13 @@ export const csvFormat = strict({
     .optional(),
   /** Length of every interval, seconds; without it, the rows show it. */
   interval: seconds.optional(),
+  /** The number of the first interval of a day. */
+  firstNumber: z.int().min(0).max(1).optional(),
+  /**
+   * What numbers of intervals do when the clock changes: they count the intervals of the day, or name those of
+   * the clock.
+   */
+  numbering: z.enum(['counted', 'clock']).optional(),
   unit: z.enum(['kWh', 'Wh', 'MWh', 'ccf', 'cm', 'therm']).optional(),
   /** Every quantity times this. */
   multiplier: z
@@ -87,44 +101,88 @@ export const csvFormat = strict({
       error: 'use a decimal number above 0, such as 0.001',
     })
     .optional(),
-}).superRefine(({ columns: mapped, header, interval }, context) => {
-  const refuse = (path: readonly string[], message: string) => {
+})
+
+export const csvFormat = csvFields.superRefine((settings, context) => {
+  for (const [path, message] of problemsOf(settings)) {
     context.addIssue({ code: 'custom', path: [...path], message })
   }
-  const { quantity, values, generation, quality } = mapped
+})
+
+type Unchecked = Pick<
+  z.output<typeof csvFields>,
+  'columns' | 'header' | 'interval' | 'clock' | 'firstNumber' | 'numbering'
+>
+type Problem = readonly [path: readonly string[], message: string]
+
+/** Settings that contradict each other. */
+function problemsOf(settings: Unchecked): readonly Problem[] {
+  const { columns: mapped, header, interval } = settings
+  const { quantity, values, generation, quality, received } = mapped
+  const problems: Problem[] = [...problemsOfNumbers(settings), ...problemsOfQuality(quality)]
   if ((quantity === undefined) === (values === undefined)) {
-    refuse(['columns'], 'name either quantity, or values for one column an interval')
+    problems.push([['columns'], 'name either quantity, or values for one column an interval'])
   }
   if (values !== undefined && (interval === undefined || values.count * interval < 86_400)) {
-    refuse(
-      ['interval'],
-      'state the length of the intervals, so that values.count of them fill a day',
-    )
+    const message = 'state the length of the intervals, so that values.count of them fill a day'
+    problems.push([['interval'], message])
   }
-  if (values !== undefined && mapped.timeOfDay !== undefined) {
-    refuse(['columns', 'timeOfDay'], 'leave it out: the place of a value says its time of day')
+  if (values !== undefined && (mapped.timeOfDay ?? mapped.intervalNumber) !== undefined) {
+    const place = mapped.timeOfDay === undefined ? 'intervalNumber' : 'timeOfDay'
+    problems.push([['columns', place], 'leave it out: the place of a value says its time of day'])
   }
-  const texts = [
-    quality?.asSent,
-    quality?.estimated,
-    quality?.substituted,
-    quality?.missing,
-  ].flatMap((list) => list ?? [])
-  const twice = texts.find((text, at) => texts.indexOf(text) !== at)
-  if (twice !== undefined) {
-    refuse(['columns', 'quality'], `${JSON.stringify(twice)} is listed twice`)
-  }
-  if (quality !== undefined && texts.length === 0) {
-    refuse(['columns', 'quality'], 'list the texts of asSent, estimated, substituted or missing')
+  if (received !== undefined && (values !== undefined || generation !== undefined)) {
+    const message =
+      'leave it out: it is subtracted from one column of quantities without generation'
+    problems.push([['columns', 'received'], message])
   }
   const named = Object.values({
     ...mapped,
-    ...{ values: values?.from, generation: generation?.column, quality: quality?.column },
+    ...{ values: values?.from, generation: generation?.column },
+    ...{ quality: quality?.column, received: received?.column },
   })
   if (!header && named.flat().some((one) => typeof one === 'string')) {
-    refuse(['columns'], 'use positions: the file has no header line with names')
+    problems.push([['columns'], 'use positions: the file has no header line with names'])
   }
-})
+  return problems
+}
+
+function problemsOfNumbers(settings: Unchecked): readonly Problem[] {
+  const { columns: mapped, interval, clock, firstNumber, numbering } = settings
+  if (mapped.intervalNumber === undefined) {
+    const message = 'leave it out: only columns.intervalNumber needs it'
+    const given = Object.entries({ firstNumber, numbering }).filter(
+      ([, value]) => value !== undefined,
+    )
+    return given.map(([name]) => [[name], message])
+  }
+  const problems: Problem[] = []
+  if (interval === undefined) {
+    problems.push([['interval'], 'state the length of the intervals that are numbered'])
+  }
+  if (mapped.timeOfDay !== undefined) {
+    problems.push([['columns', 'intervalNumber'], 'leave it out: timeOfDay says the time of day'])
+  }
+  if (numbering !== undefined && (clock ?? 'wall') !== 'wall') {
+    problems.push([
+      ['numbering'],
+      'leave it out: only with clock: wall does a day have 23 or 25 hours',
+    ])
+  }
+  return problems
+}
+
+function problemsOfQuality(quality: Unchecked['columns']['quality']): readonly Problem[] {
+  if (quality === undefined) return []
+  const { asSent, estimated, substituted, missing } = quality
+  const texts = [asSent, estimated, substituted, missing].flatMap((list) => list ?? [])
+  const twice = texts.find((text, at) => texts.indexOf(text) !== at)
+  const path = ['columns', 'quality']
+  if (texts.length === 0) {
+    return [[path, 'list the texts of asSent, estimated, substituted or missing']]
+  }
+  return twice === undefined ? [] : [[path, `${JSON.stringify(twice)} is listed twice`]]
+}
 
 export type CsvSettings = z.output<typeof csvFormat>
 export type CsvColumn = z.output<typeof column>

@@ -1,4 +1,5 @@
 import { narrow } from './narrow.js'
+import { numbered } from './numbered.js'
 import { clockAt, type Layout, lines, newYork, quantityAt, two } from './sending.js'
 import { wide } from './wide.js'
 
@@ -15,7 +16,7 @@ const daily: Layout = {
 }
 
 /** Samples of systems, one of each. */
-export const layouts: readonly Layout[] = [...narrow, ...wide, daily]
+export const layouts: readonly Layout[] = [...narrow, ...numbered, ...wide, daily]
 
 /** Samples that cannot be loaded as they are, and what must be asked or said. */
 export const unloadable: readonly (Pick<Layout, 'system' | 'file'> & { readonly says: RegExp })[] =
@@ -56,7 +57,7 @@ export const unloadable: readonly (Pick<Layout, 'system' | 'file'> & { readonly 
           (_, at) => `M1,2026-01-13,${two(at)}:00,${quantityAt(at)},0.000`,
         ),
       ),
-      says: /"Import kWh" or "Export kWh"/,
+      says: /columns\.received: is it the energy to the grid .* Answer \{column: "Export kWh"\}/,
     },
     {
       system: 'average power of a French portal',
@@ -71,17 +72,6 @@ export const unloadable: readonly (Pick<Layout, 'system' | 'file'> & { readonly 
         ),
       ),
       says: /W is an average power/,
-    },
-    {
-      system: 'numbers of trading periods instead of times',
-      file: lines(
-        'HDR,ICPHH,1.0,RETA',
-        ...Array.from(
-          { length: 48 },
-          (_, at) => `DET,0000000001AA111,M1,13/01/2026,${at + 1},${quantityAt(at)},KWH`,
-        ),
-      ),
-      says: /which column is the permanent meter/,
     },
     {
       system: 'Irish trial, columns separated by blanks',

@@ -125,7 +125,7 @@ export const narrow: readonly Layout[] = [
     {
       system: 'Spanish hub',
       zone: createZone('Europe/Madrid'),
-      answers: { 'columns.quantity': 'consumo_kWh', clock: 'wall' },
+      answers: { 'columns.received': '{ column: energiaVertida_kWh }', clock: 'wall' },
     },
     ['cups;fecha;hora;consumo_kWh;metodoObtencion;energiaVertida_kWh'],
     {

@@ -103,6 +103,7 @@ const noise: readonly SentColumn[] = [
   { name: 'Factor', text: () => '1' },
   { name: 'Reading', text: (_, row) => (10_000 + row * 1.25).toFixed(2) },
   { name: 'Export kWh', text: () => '0.000' },
+  { name: 'Flags', text: (_, row) => (row % 5 === 0 ? 'X' : '-') },
   { name: 'Account', text: ({ meter }) => `A${meter.length}`, role: 'account' },
   { name: 'Load Date', text: () => '2026-11-01' },
   { name: 'Tariff', text: () => 'R1' },

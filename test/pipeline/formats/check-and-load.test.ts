@@ -35,6 +35,7 @@ const all: Readonly<Record<string, Sample>> = {
   'the plain layout': { format: { name: 'tieline' }, text: plainText, meter: '550000' },
   'a read in each row': { ...golden('csv-narrow.csv', 'latin1'), meter: 'DE001' },
   'a day in each row': { ...golden('csv-wide.csv'), meter: 'M' },
+  'a numbered read in each row': { ...golden('csv-numbered.csv'), meter: 'ES0' },
   'green-button': { ...golden('green-button.xml'), meter: 'UsagePoint/' },
   nem12: { ...golden('nem12.csv'), meter: '410200' },
   nem13: { ...golden('nem13.csv'), text: goodPeriods, meter: 'NMI' },

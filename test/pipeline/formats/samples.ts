@@ -36,6 +36,17 @@ export const samples: Readonly<Record<string, Setting>> = {
       interval: 3_600,
     },
   },
+  'csv-numbered.csv': {
+    timeZone: 'Europe/Madrid',
+    format: {
+      ...{ name: 'csv', delimiter: '|', skipLines: 1, interval: 3_600, numbering: 'counted' },
+      columns: {
+        ...{ meter: 'Point', time: 'Date', intervalNumber: 'Hour', quantity: 'Delivered Wh' },
+        received: { column: 'Received Wh', emptyIsZero: true },
+      },
+      unit: 'Wh',
+    },
+  },
   'green-button.xml': { timeZone: 'America/Detroit', format: { name: 'green-button' } },
   'nem12.csv': { format: { name: 'nem12' } },
   'nem13.csv': { format: { name: 'nem13' }, feed: 'Billing' },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { convert, profileWith } from './convert.js'
+import { convert, profileWith } from '../convert.js'
 
 const columns = { meter: 'Meter', time: 'Time', quantity: 'Value' }
 const format = { name: 'csv', columns }

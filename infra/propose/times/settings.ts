@@ -1,10 +1,14 @@
-import type { DateOrder } from '../../schemas/time/timestamp.js'
-import { daySeconds, type Zone } from '../../schemas/time/zone.js'
-import type { Column } from './columns.js'
-import type { Findings } from './finding.js'
-import type { SentSample } from './sample.js'
-import type { Table } from './table.js'
-import { lengthText, type TimeColumns } from './time-columns.js'
+import { intervalPlaceOf } from '../../../pipeline/formats/csv/interval-numbers.js'
+import type { DateOrder } from '../../../schemas/time/timestamp.js'
+import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
+import type { Column } from '../columns.js'
+import type { Findings } from '../finding.js'
+import type { SentSample } from '../sample.js'
+import type { Table } from '../table.js'
+import type { WideColumns } from '../wide.js'
+import { columnWords } from '../words.js'
+import { lengthText, type TimeColumns } from './columns.js'
+import { decideNumbering } from './numbers.js'
 import {
   describeZone,
   findClock,
@@ -14,8 +18,6 @@ import {
   type MeterTimes,
   toSeconds,
 } from './times.js'
-import type { WideColumns } from './wide.js'
-import { columnWords } from './words.js'
 
 /** What is known before the columns are looked at. */
 export interface ProposalContext {
@@ -26,7 +28,8 @@ export interface ProposalContext {
 
 export function placesOf(times: TimeColumns | undefined): readonly Column[] {
   if (times === undefined) return []
-  return times.timeOfDay === undefined ? [times.time] : [times.time, times.timeOfDay]
+  const { time, timeOfDay, numbers } = times
+  return [time, timeOfDay, numbers?.column].filter((column) => column !== undefined)
 }
 
 export function orderOf(
@@ -52,10 +55,18 @@ export function toSeries(
 ): readonly MeterTimes[] {
   const series = new Map<string, number[]>()
   const known = new Map<string, number | undefined>()
-  const places = placesOf(times)
+  const { time, timeOfDay, numbers } = times
+  const read = (day: string, other: string) => {
+    if (numbers === undefined) return toSeconds(day, order, other)
+    const [midnight, place] = [toSeconds(day, order), intervalPlaceOf(other, numbers.first)]
+    if (midnight === undefined || place === undefined) return undefined
+    return midnight + place * numbers.interval
+  }
+  const second = timeOfDay ?? numbers?.column
   for (const row of rows) {
-    const text = places.map(({ at }) => row[at]).join(' ')
-    if (!known.has(text)) known.set(text, toSeconds(text, order))
+    const [day, other] = [row[time.at] as string, second === undefined ? '' : row[second.at]]
+    const text = `${day}\n${other}`
+    if (!known.has(text)) known.set(text, read(day, other as string))
     const seconds = known.get(text)
     if (seconds === undefined) continue
     const key = meter.map(({ at }) => row[at]).join('\0')
@@ -68,24 +79,28 @@ export function toSeries(
 
 export interface TimeFacts {
   readonly times: TimeColumns
+  readonly rows: Table['rows']
+  readonly order: DateOrder
   readonly series: readonly MeterTimes[]
   readonly wide: WideColumns | undefined
   readonly length: number | undefined
 }
 
 export function decideTimes(facts: TimeFacts, { findings, zoneBy }: ProposalContext): void {
-  const { times, series, wide, length } = facts
-  const zone = zoneBy(describeZone(series, length))
-  const isDaily = times.time.kind === 'date' && times.timeOfDay === undefined
+  const { times, series, wide, length, rows, order } = facts
+  const { numbers } = times
+  const zone = zoneBy(numbers === undefined ? describeZone(series, length) : 'no file states it')
+  const isDaily = times.time.kind === 'date' && (times.timeOfDay ?? numbers) === undefined
   if (isDaily && wide === undefined) return
-  if (wide === undefined && length !== undefined && length < daySeconds) {
+  const isRead = wide === undefined && numbers === undefined
+  if (isRead && length !== undefined && length < daySeconds) {
     const evidence = times.length ? 'start and end' : 'nine tenths of the rows of each meter'
     findings.decide('interval', {
       value: length,
       evidence: `${evidence} are ${lengthText(length)} apart`,
     })
   }
-  if (wide === undefined) decideStamp(facts, findings)
+  if (isRead) decideStamp(facts, findings)
   if (hasOffset(times.time.texts[0] ?? '')) return
   if (zone === undefined) {
     const question = 'answer timeZone first: the clock changes of the zone show it'
@@ -94,6 +109,10 @@ export function decideTimes(facts: TimeFacts, { findings, zoneBy }: ProposalCont
   }
   if (wide !== undefined) {
     decideWideClock(wide, { findings, zone })
+    return
+  }
+  if (numbers !== undefined) {
+    decideNumbering({ numbers, time: times.time, rows, order }, { findings, zone })
     return
   }
   findings.decide('clock', findClock({ zone, series, length: length ?? 3_600 }))

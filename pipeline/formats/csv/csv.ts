@@ -1,13 +1,10 @@
-import { Fault } from '../../schemas/fault.js'
-import type { FileTimes } from '../../schemas/manifest.js'
-import type { CsvSettings } from '../../schemas/settings/formats/csv.js'
-import { daySeconds } from '../../schemas/time/zone.js'
-import type { RejectCode } from '../../schemas/usage-row.js'
-import { type MappedColumns, mapColumns, splitFields } from './csv-columns.js'
-import { createQualities } from './csv-quality.js'
-import { createTimes, isOffset } from './csv-time.js'
-import { type Conversion, createTally, type FormatContext, type SentRecord } from './format.js'
-import { readLines, type SentLine } from './lines.js'
+import { Fault } from '../../../schemas/fault.js'
+import type { FileTimes } from '../../../schemas/manifest.js'
+import type { CsvSettings } from '../../../schemas/settings/formats/csv.js'
+import { daySeconds } from '../../../schemas/time/zone.js'
+import type { RejectCode } from '../../../schemas/usage-row.js'
+import { type Conversion, createTally, type FormatContext, type SentRecord } from '../format.js'
+import { readLines, type SentLine } from '../lines.js'
 import {
   createInstants,
   emptyRecord,
@@ -18,8 +15,12 @@ import {
   plainRead,
   readColumnsExtra,
   refusedRecord,
-} from './plain-row.js'
-import { multiplier, type Scale, sumTexts, unitScale } from './scale.js'
+} from '../plain-row.js'
+import { multiplier, type Scale, sumTexts, unitScale } from '../scale.js'
+import { type MappedColumns, mapColumns, splitFields } from './columns.js'
+import { createNumbers, type NumberedTime } from './interval-numbers.js'
+import { createQualities } from './quality.js'
+import { createTimes, isOffset } from './times.js'
 
 /**
  * CSV files whose columns the profile maps. A row has one read, or one column for each interval of a day.
@@ -41,6 +42,10 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     if (intervals > 0) tally.count(what, intervals)
   }
   const qualities = createQualities(columns.quality, count)
+  const numbers = createNumbers({
+    ...{ zone: context.zone, interval, first: settings.firstNumber ?? 1 },
+    numbering: clock === 'wall' ? settings.numbering : 'fixed',
+  })
   let isUnended = false
   let lastIsRefused = false
 
@@ -75,13 +80,41 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     const quantity = plainQuantity(scale(toDecimal(field.trim(), settings.decimal)))
     return isGeneration ? negated(quantity) : quantity
   }
-  const toRead = ({ at, fields, isGeneration, mapped }: MappedRow): SentRecord => {
-    const timeOfDay = mapped.timeOfDay === undefined ? '' : fields[mapped.timeOfDay]
-    const timestamp = reader.timestamp(fields[mapped.time] as string, timeOfDay)
-    const quantity = quantityOf(fields[mapped.value] as string, isGeneration)
+  const timeOf = ({ fields, mapped }: MappedRow, isEmpty: boolean): NumberedTime => {
+    const time = fields[mapped.time] as string
+    if (mapped.intervalNumber === undefined) {
+      const timeOfDay = mapped.timeOfDay === undefined ? '' : fields[mapped.timeOfDay]
+      return { timestamp: reader.timestamp(time, timeOfDay) }
+    }
+    const day = reader.day(time)
+    if (day === undefined) return { refused: noDay }
+    const number = fields[mapped.intervalNumber] as string
+    return numbers.read(day, { number, isEmpty })
+  }
+  const toRead = (row: MappedRow): SentRecord => {
+    const { at, fields, isGeneration, mapped } = row
+    const amount = quantityOf(fields[mapped.value] as string, isGeneration)
+    const received =
+      mapped.received === undefined
+        ? undefined
+        : quantityOf(fields[mapped.received] as string, false)
+    const isZero = received === '' && columns.received?.emptyIsZero === true
+    const net = received === undefined ? amount : netOf(amount, isZero ? '0' : received)
+    const quantity = net ?? ''
+    const identifiers = identify(mapped, fields)
+    const refuseRead = (code: RejectCode, detail: string) =>
+      refusedRecord(at, { code, column: '', detail, identifiers, total: sumTexts([quantity]) })
+    const time = timeOf(row, quantity === '')
+    if (time === 'absent') {
+      count('without a value, which their day does not have: not loaded', 1)
+      return emptyRecord(at)
+    }
+    if ('refused' in time) return refuseRead('NOT_A_TIME', time.refused)
     const quality = qualities.of(fields, mapped.quality, 1)
     if (quality === 'missing') return emptyRecord(at)
-    const rows = plainRead(identify(mapped, fields), { timestamp, quantity, seconds: 0, quality })
+    if (net === undefined) return refuseRead('NEGATIVE', negativeReceived)
+    const { timestamp } = time
+    const rows = plainRead(identifiers, { timestamp, quantity, seconds: 0, quality })
     return { line: at.line, raw: at.text, rows, count: 1 }
   }
   const toReadsOfDay = ({ at, fields, isGeneration, mapped }: MappedRow): SentRecord => {
@@ -92,7 +125,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     const refuseDay = (code: RejectCode, detail: string) =>
       refusedRecord(at, { code, column: '', detail, identifiers, total: sumTexts(quantities) })
     const day = reader.day(fields[mapped.time] as string)
-    if (day === undefined) return refuseDay('NOT_A_TIME', 'the column of columns.time has no day')
+    if (day === undefined) return refuseDay('NOT_A_TIME', noDay)
     const intervals = day.seconds / interval
     const last = quantities.findLastIndex((quantity) => quantity !== '') + 1
     // On the day of a clock change, one value too few may be a repeated hour that was left out.
@@ -125,16 +158,19 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       lastIsRefused = (found.at(-1) ?? { refused: lastIsRefused }).refused !== undefined
       yield found
     }
+    if (!isCut()) numbers.judge()
     if (mapped === undefined) {
       throw new Fault('EMPTY_FILE', `the file has no line behind skipLines (${skipLines})`)
     }
   }
+  const isCut = () => isUnended && lastIsRefused
   const isWide = columns.values !== undefined
+  const isNumbered = columns.intervalNumber !== undefined
   const times: FileTimes = isWide
     ? { dateOrder, stamp: 'start' }
     : {
         dateOrder,
-        stamp,
+        stamp: isNumbered ? 'start' : stamp,
         ...(!isOffset(clock) && { clock }),
         ...(interval && { length: interval }),
       }
@@ -145,16 +181,24 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     },
     records,
     ending: () => ({
-      cut:
-        isUnended && lastIsRefused
-          ? 'its last line is incomplete; send the complete file again'
-          : undefined,
+      cut: isCut() ? 'its last line is incomplete; send the complete file again' : undefined,
       isUnended,
       dates: reader.dates,
       timestampFormat: reader.timestampFormat(),
       warnings: tally.warnings('intervals'),
     }),
   }
+}
+
+const noDay = 'the column of columns.time has no day'
+const negativeReceived = 'with columns.received, neither quantity may be negative'
+
+/** Energy without what was received; undefined where either is negative, so that a sign is not sure. */
+function netOf(delivered: string, received: string): string | undefined {
+  if (delivered === '' || received === '') return ''
+  if (delivered === '?' || received === '?') return '?'
+  const isNegative = [delivered, received].some((text) => /^-.*[1-9]/.test(text))
+  return isNegative ? undefined : sumTexts([delivered, negated(received)])
 }
 
 interface MappedRow {

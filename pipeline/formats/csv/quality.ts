@@ -1,5 +1,5 @@
-import type { CsvSettings } from '../../schemas/settings/formats/csv.js'
-import { type QualityLetter, qualityOf } from '../../schemas/usage-row.js'
+import type { CsvSettings } from '../../../schemas/settings/formats/csv.js'
+import { type QualityLetter, qualityOf } from '../../../schemas/usage-row.js'
 
 /** Says of what quality the reads of a row are, and counts what is not as sent. */
 export interface Qualities {

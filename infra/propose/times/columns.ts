@@ -1,12 +1,16 @@
-import type { Column } from './columns.js'
-import type { Findings } from './finding.js'
+import { toClock } from '../../../pipeline/formats/csv/times.js'
+import type { Column } from '../columns.js'
+import type { Findings } from '../finding.js'
+import { columnWords } from '../words.js'
+import { findNumbers, type NumberColumn } from './numbers.js'
 import { toSeconds } from './times.js'
-import { columnWords } from './words.js'
 
 /** The columns that say when an interval is. */
 export interface TimeColumns {
   readonly time: Column
   readonly timeOfDay: Column | undefined
+  /** The column that numbers intervals, where there is no time of day. */
+  readonly numbers?: NumberColumn | undefined
   /** The length that a second column shows, seconds, and that `time` is the start. */
   readonly length: number | undefined
 }
@@ -21,7 +25,11 @@ const pairShare = 0.95
 
 /** Finds them; undefined while a question about them is open. `byReference` finds an answered column. */
 export function findTimes(
-  { columns, rows }: { readonly columns: readonly Column[]; readonly rows: Rows },
+  {
+    columns,
+    rows,
+    isWide,
+  }: { readonly columns: readonly Column[]; readonly rows: Rows; readonly isWide: boolean },
   findings: Findings,
   reference: {
     readonly to: (column: Column) => string | number
@@ -53,6 +61,13 @@ export function findTimes(
   })
   const time = reference.from(decided)
   if (time === undefined) return undefined
+  const isDay = time.kind === 'date' || time.texts.every(isMidnight)
+  if (isDay && clocks.length === 0 && !isWide) {
+    const numbers = findNumbers({ columns, rows, time, reference }, findings)
+    if (numbers !== undefined) {
+      return { time, timeOfDay: undefined, numbers, length: numbers.interval }
+    }
+  }
   if (time.kind === 'time' || clocks.length === 0) {
     return { time, timeOfDay: undefined, length: time === pair?.start ? pair.length : undefined }
   }
@@ -119,8 +134,13 @@ function distance(start: Column, end: Column, rows: Rows): number | undefined {
   return undefined
 }
 
+/** A date of a database that has only dates. */
+function isMidnight(text: string): boolean {
+  return /[ T]0?0:00(:00)?(\.0+)?$/.test(text)
+}
+
 function secondsOf(text: string): number | undefined {
-  const [, hour, minute] = /^(\d{1,2}):?(\d\d)(?::?\d\d)?$/.exec(text) ?? []
+  const [, hour, minute] = /^(\d\d):(\d\d)/.exec(toClock(text) ?? '') ?? []
   if (hour !== undefined) return Number(hour) * 3_600 + Number(minute) * 60
   return toSeconds(text, 'MDY') ?? toSeconds(text, 'DMY')
 }

@@ -1,5 +1,9 @@
-import { Fault } from '../../schemas/fault.js'
-import type { CsvColumn, CsvIdentifier, CsvSettings } from '../../schemas/settings/formats/csv.js'
+import { Fault } from '../../../schemas/fault.js'
+import type {
+  CsvColumn,
+  CsvIdentifier,
+  CsvSettings,
+} from '../../../schemas/settings/formats/csv.js'
 
 /** Where a row has what is mapped; indices are from 0. */
 export interface MappedColumns {
@@ -8,9 +12,11 @@ export interface MappedColumns {
   readonly site: (fields: readonly string[]) => string
   readonly time: number
   readonly timeOfDay: number | undefined
+  readonly intervalNumber: number | undefined
   /** The only value of a row, or the first one. */
   readonly value: number
   readonly values: number
+  readonly received: number | undefined
   readonly generation: number | undefined
   readonly quality: number | undefined
 }
@@ -59,8 +65,10 @@ export function mapColumns(
     site: join('site', site),
     time: find('time', columns.time),
     timeOfDay: optional('timeOfDay', columns.timeOfDay),
+    intervalNumber: optional('intervalNumber', columns.intervalNumber),
     value: find(values === undefined ? 'quantity' : 'values.from', first),
     values: values?.count ?? 1,
+    received: optional('received.column', columns.received?.column),
     generation: optional('generation.column', columns.generation?.column),
     quality: optional('quality.column', columns.quality?.column),
   }

@@ -1,6 +1,6 @@
-import { csvField } from '../../schemas/field.js'
-import { datesMax, orderedDate } from '../../schemas/time/date-order.js'
-import { rememberTimes } from '../../schemas/time/remember.js'
+import { csvField } from '../../../schemas/field.js'
+import { datesMax, orderedDate } from '../../../schemas/time/date-order.js'
+import { rememberTimes } from '../../../schemas/time/remember.js'
 import {
   type DateOrder,
   detectFormat,
@@ -8,32 +8,60 @@ import {
   offsetSeconds,
   parseTimestamp,
   type TimestampFormat,
-} from '../../schemas/time/timestamp.js'
-import { addDays, daySeconds, toDay, wallSeconds, type Zone } from '../../schemas/time/zone.js'
-import { toInstantText } from './plain-row.js'
+} from '../../../schemas/time/timestamp.js'
+import { addDays, daySeconds, toDay, wallSeconds, type Zone } from '../../../schemas/time/zone.js'
+import { toInstantText } from '../plain-row.js'
+import { monthDate } from './month-dates.js'
 
 const compact = /^(\d{4})(\d\d)(\d\d)(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d))?)?$/
 const otherDate = /^(\d{1,2})[.-](\d{1,2})[.-](\d{4})(.*)$/
 const yearFirst = /^\d{4}[/.]\d{1,2}[/.]\d{1,2}(?!\d)/
 /** What databases export: seconds with a fraction that is 0. */
 const noFraction = /(:\d\d)\.0+$/
-const otherClock = /^(\d{1,2})[:.]?(\d\d)(?:[:.]?(\d\d))?$/
+const sentClock =
+  /^(?<hour>\d{1,2})[:.]?(?<minute>\d\d)(?:[:.]?(?<second>\d\d))?(?:\.0+)?(?: ?(?<half>[ap])\.?m\.?)?(?: ?(?<offset>z|[+-]\d\d:?\d\d))?$/i
+const behindDate = /^(\d{4}-\d\d-\d\d) (.*m\.?)$/i
 
 /** A timestamp as the plain layout has it, of what systems write; other texts stay as they are. */
 export function normalTime(time: string, timeOfDay = ''): string {
-  const [, hour = '', minute, second = ''] = otherClock.exec(timeOfDay.trim()) ?? []
-  const clock =
-    minute === undefined
-      ? timeOfDay.trim()
-      : `${hour.padStart(2, '0')}:${minute}${second && `:${second}`}`
-  const sent = clock === '' ? time.trim() : `${normalTime(time)} ${clock}`
+  const clock = timeOfDay.trim()
+  if (clock !== '') return normalTime(`${normalTime(time)} ${toClock(clock) ?? clock}`)
+  const sent = time.trim()
+  const named = withMonth(sent)
+  if (named !== undefined) return named
   const text = sent.replace(noFraction, '$1').replace(yearFirst, toIsoDate)
   const [, year, month, day, hours, minutes, seconds = ''] = compact.exec(text) ?? []
   if (year !== undefined) {
     const date = `${year}-${month}-${day}`
     return hours === undefined ? date : `${date} ${hours}:${minutes}${seconds && `:${seconds}`}`
   }
+  const [, date, half = ''] = behindDate.exec(text) ?? []
+  if (date !== undefined) return `${date} ${toClock(half) ?? half}`
   return text.replace(otherDate, '$1/$2/$3$4')
+}
+
+/** A date with the name of its month and what is behind it. */
+function withMonth(text: string): string | undefined {
+  const { date, rest = '' } = monthDate(text) ?? {}
+  if (date === undefined || rest === '') return date
+  const clock = /^[T :]/.test(rest) ? toClock(rest.slice(1)) : undefined
+  return clock && `${date} ${clock}`
+}
+
+/** A time of day on the clock of 24 hours, with its offset; undefined for other texts. */
+export function toClock(text: string): string | undefined {
+  const { hour, minute = '', second, half, offset = '' } = sentClock.exec(text.trim())?.groups ?? {}
+  if (hour === undefined) return undefined
+  const hours = half === undefined ? Number(hour) : hourOf(Number(hour), half)
+  if (hours === undefined) return undefined
+  const time = `${String(hours).padStart(2, '0')}:${minute}`
+  return `${time}${second === undefined ? '' : `:${second}`}${offset}`
+}
+
+/** An hour of the clock of 12 hours, which has no 0. */
+function hourOf(hour: number, half: string): number | undefined {
+  if (hour < 1 || hour > 12) return undefined
+  return (hour % 12) + (half.toLowerCase() === 'p' ? 12 : 0)
 }
 
 function toIsoDate(date: string): string {
@@ -71,10 +99,14 @@ export function isOffset(clock: Clock): clock is string & {} {
   return clock !== 'wall' && clock !== 'standard'
 }
 
-/** When a day of a wide file starts and how long it is, in seconds. */
+/** A day of a file whose rows have no time of day: when it starts and how long it is, in seconds. */
 export interface SentDay {
+  /** `YYYY-MM-DD`. */
+  readonly date: string
   readonly start: number
   readonly seconds: number
+  /** How long the day of this date is on the clock of the zone. */
+  readonly localSeconds: number
 }
 
 /** Reads the times of one file. */
@@ -111,7 +143,10 @@ export function createTimes(options: TimesOptions): CsvTimes {
     },
     { timesMax },
   )
-  const days = rememberTimes((text) => readDay(see(text), options), { timesMax })
+  const days = rememberTimes(
+    (text) => (/[T ]24/.test(text) ? undefined : readDay(see(text), options)),
+    { timesMax },
+  )
   return {
     timestamp: (time, timeOfDay = '') => timestamps(timeOfDay ? `${time}\n${timeOfDay}` : time),
     day: days,
@@ -130,14 +165,16 @@ function atOffset(text: string, offset: string, dateOrder: DateOrder): string {
 
 function readDay(text: string, { clock, dateOrder, zone }: TimesOptions): SentDay | undefined {
   const format = detectFormat(text)
-  if (format === undefined || !isDayFormat(format)) return undefined
+  if (format === undefined || format === 'isoOffset') return undefined
   const parsed = parseTimestamp(text, format, dateOrder)
-  if (parsed === undefined) return undefined
+  // Databases write a day as its midnight.
+  if (parsed === undefined || wallSeconds(parsed.wall) % daySeconds !== 0) return undefined
   const { wall } = parsed
+  const date = toDay(wall)
+  const localSeconds = zone.daySeconds(date)
   if (clock === 'wall') {
-    const day = toDay(wall)
-    return { start: zone.dayStart(day), seconds: zone.daySeconds(day) }
+    return { date, start: zone.dayStart(date), seconds: localSeconds, localSeconds }
   }
   const offset = clock === 'standard' ? zone.standardOffsetSeconds(wall.year) : offsetSeconds(clock)
-  return { start: wallSeconds(wall) - offset, seconds: daySeconds }
+  return { date, start: wallSeconds(wall) - offset, seconds: daySeconds, localSeconds }
 }

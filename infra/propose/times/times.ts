@@ -1,8 +1,8 @@
-import { normalTime, startOfNextDay } from '../../pipeline/formats/csv-time.js'
-import { orderedDate, proveDateOrder } from '../../schemas/time/date-order.js'
-import { type DateOrder, detectFormat, parseTimestamp } from '../../schemas/time/timestamp.js'
-import { createZone, daySeconds, wallSeconds, type Zone } from '../../schemas/time/zone.js'
-import type { Shown } from './finding.js'
+import { normalTime, startOfNextDay } from '../../../pipeline/formats/csv/times.js'
+import { orderedDate, proveDateOrder } from '../../../schemas/time/date-order.js'
+import { type DateOrder, detectFormat, parseTimestamp } from '../../../schemas/time/timestamp.js'
+import { createZone, daySeconds, wallSeconds, type Zone } from '../../../schemas/time/zone.js'
+import type { Shown } from '../finding.js'
 
 /** The times of the rows of a sample, by meter, as a clock without zone shows them. */
 export interface MeterTimes {
@@ -11,9 +11,9 @@ export interface MeterTimes {
   readonly seconds: readonly number[]
 }
 
-/** A text as the clock shows it; undefined where it is not a time, or has an offset of its own. */
-export function toSeconds(text: string, order: DateOrder): number | undefined {
-  const normal = startOfNextDay(normalTime(text), order)
+/** A text as the clock shows it, that of an offset as UTC does; undefined where it is not a time. */
+export function toSeconds(text: string, order: DateOrder, timeOfDay = ''): number | undefined {
+  const normal = startOfNextDay(normalTime(text, timeOfDay), order)
   const format = detectFormat(normal)
   const parsed = format === undefined ? undefined : parseTimestamp(normal, format, order)
   if (parsed === undefined) return undefined
@@ -60,6 +60,12 @@ export function meterLengths(series: readonly MeterTimes[]): readonly number[] {
 }
 
 const hourSeconds = 3_600
+
+/** The day of a time as the clock shows it, `YYYY-MM-DD`. */
+export function dayText(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString().slice(0, 10)
+}
+
 const timeOf = (seconds: number) => ((seconds % daySeconds) + daySeconds) % daySeconds
 
 export function timeOfDayText(seconds: number): string {
@@ -109,7 +115,7 @@ export function zoneChanges(zone: Zone, from: number, to: number): readonly Zone
     const before = wallSeconds(zone.toWall(change - 1)) + 1
     const after = wallSeconds(zone.toWall(change))
     found.push({
-      day: new Date(before * 1_000).toISOString().slice(0, 10),
+      day: dayText(before),
       kind: after > before ? 'skipped' : 'repeated',
       from: Math.min(before, after),
       to: Math.max(before, after),
@@ -244,6 +250,6 @@ function findJumps(seconds: readonly number[], length: number): readonly Jump[] 
           : undefined
     if (kind === undefined) return []
     const from = kind === 'skipped' ? expected : to
-    return [{ day: new Date(from * 1_000).toISOString().slice(0, 10), kind, from }]
+    return [{ day: dayText(from), kind, from }]
   })
 }
