@@ -62,7 +62,8 @@ export function proposeCsv(samples: readonly SentSample[], options: ProposalCont
   const length = wide?.interval ?? times?.length ?? findLength(series)
   if (times === undefined) options.zoneBy('no file states it')
   else decideTimes({ times, series, wide, length, rows, order }, options)
-  if (texts.length > 0) decideUnit({ own, amounts, texts, length }, findings)
+  if (texts.length > 0)
+    decideUnit({ own, amounts, texts, length, preamble: table.preamble }, findings)
   if (amount !== undefined) refuseRegister(table, { amount, meter, findings })
   findQuality(own, known.taken, findings)
   const lengths = length === undefined ? meterLengths(series) : [length]
@@ -118,12 +119,14 @@ function decideWide(
 }
 
 function findGeneration(columns: readonly Column[], findings: Findings): void {
-  const named = columns.filter(
-    (one) => columnWords.direction.test(one.word) && one.texts.length <= 6 && one.kind === 'text',
-  )
+  const small = columns.filter(isOfFewCodes)
+  const named = small.filter(({ word }) => columnWords.direction.test(word))
   const column =
     named.find(isDirections) ??
-    named.find(({ word }) => /direction|flow|richtung|surplus/.test(word))
+    small.find(hasGeneration) ??
+    named.find(({ word }) => /direction|flow|richtung|surplus/.test(word)) ??
+    // A channel may be one of generation, whatever its name is.
+    named.find(({ texts }) => texts.length > 1)
   if (column === undefined) {
     findings.decide('columns.generation', { evidence: 'no column shows a direction' })
     return
@@ -140,17 +143,37 @@ function findGeneration(columns: readonly Column[], findings: Findings): void {
   })
 }
 
+/** More texts are not directions. */
+const directionsMax = 6
+
+/** Numbers of channels are codes; quantities are not. */
+function isOfFewCodes({ kind, texts, word }: Column): boolean {
+  if (texts.length > directionsMax || columnWords.energy.test(word)) return false
+  return kind === 'text' || (kind === 'number' && texts.every((text) => /^\d{1,4}$/.test(text)))
+}
+
+/** Whether all texts are directions, and one is a word for generation: letters mean many things. */
+function hasGeneration({ texts }: Column): boolean {
+  return (
+    isDirections({ texts }) && texts.some((text) => text.length > 2 && generationTexts.test(text))
+  )
+}
+
 interface UnitFacts {
   readonly own: readonly Column[]
   readonly amounts: readonly Column[]
   readonly texts: readonly string[]
   readonly length: number | undefined
+  readonly preamble: readonly string[]
 }
 
-function decideUnit({ own, amounts, texts, length }: UnitFacts, findings: Findings): void {
+function decideUnit(
+  { own, amounts, texts, length, preamble }: UnitFacts,
+  findings: Findings,
+): void {
   const column = own.find(isOfUnits)
   const names = amounts.slice(0, 1).map(({ name }) => name)
-  const shown = findUnit({ column, names, values: texts, length })
+  const shown = findUnit({ column, names, values: texts, length, preamble })
   findings.decide('unit', shown)
   const value = shown.multiplier
   findings.decide('multiplier', { value, evidence: 'to the unit above' })

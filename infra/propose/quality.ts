@@ -18,6 +18,11 @@ const words: Readonly<Record<Said, RegExp>> = {
 /** Single letters mean this only where `A` is among them: `E` alone may be a substitute (Ersatzwert). */
 const letters: Readonly<Record<string, Said>> = { A: 'asSent', E: 'estimated' }
 
+const flags: Readonly<Record<string, Said>> = {
+  ...{ true: 'estimated', yes: 'estimated', y: 'estimated' },
+  ...{ false: 'asSent', no: 'asSent', n: 'asSent' },
+}
+
 const textsMax = 20
 const saids = ['asSent', 'estimated', 'substituted', 'missing'] as const
 
@@ -64,10 +69,14 @@ function isFlag({ kind, texts, word }: Column): boolean {
 }
 
 /** The texts of a column by what they say; undefined where some text is not known. */
-function meaningOf({ texts }: Column): Partial<Record<Said, readonly string[]>> | undefined {
+function meaningOf({ texts, word }: Column): Partial<Record<Said, readonly string[]>> | undefined {
+  // The name asks whether a read is one.
+  const isAsked = /\bestimated?\b/.test(word) && !/actual/.test(word)
   const hasLetters = texts.includes('A')
   const said = (text: string): Said | undefined =>
-    saids.find((one) => words[one].test(text)) ?? (hasLetters ? letters[text] : undefined)
+    saids.find((one) => words[one].test(text)) ??
+    (hasLetters ? letters[text] : undefined) ??
+    (isAsked ? flags[text.toLowerCase()] : undefined)
   if (!texts.every((text) => said(text) !== undefined)) return undefined
   const lists = saids.map((one) => [one, texts.filter((text) => said(text) === one)] as const)
   return Object.fromEntries(lists.filter(([, list]) => list.length > 0))

@@ -60,7 +60,7 @@ export function findQuantity(
   const candidates = energy.length > 0 ? energy : unnamed
   const [only] = candidates
   const isSure = candidates.length === 1 && only !== undefined
-  const choices = candidates.map(nameOf).join(' or ')
+  const choices = candidates.slice(0, choicesMax).map(nameOf).join(' or ')
   return findings.decide('columns.quantity', {
     value: isSure ? toReference(only, columns) : undefined,
     evidence: isSure
@@ -71,9 +71,14 @@ export function findQuantity(
     question:
       candidates.length === 0
         ? 'which column has the quantity of the interval?'
-        : `which column has the quantity of the interval: ${choices}? Others are not loaded`,
+        : candidates.length > choicesMax
+          ? `which column has the quantity: ${choices}, or others? If they are the values of a day, export them side by side, without other columns between them`
+          : `which column has the quantity of the interval: ${choices}? Others are not loaded`,
   })
 }
+
+/** More columns than a person chooses from. */
+const choicesMax = 8
 
 interface ReceivedQuestion {
   readonly columns: readonly Column[]
@@ -124,6 +129,8 @@ const otherUnits: Readonly<Record<string, string>> = {
 }
 
 export interface UnitQuestion {
+  /** Lines above the header. */
+  readonly preamble?: readonly string[]
   /** The column of units, if there is one. */
   readonly column: Column | undefined
   /** Names of the columns with quantities. */
@@ -157,6 +164,14 @@ export function findUnit(question: UnitQuestion): Shown & { readonly multiplier?
     return {
       evidence,
       question: otherUnits[found] ?? `which unit is ${found}: kWh, Wh, MWh, ccf, cm or therm?`,
+    }
+  }
+  const above = (question.preamble ?? []).flatMap((line) => line.split(/[,;|\t]/))
+  const hint = above.map((cell) => cell.trim().toLowerCase()).find((cell) => cell in otherUnits)
+  if (hint !== undefined) {
+    return {
+      evidence: `the lines above the header have ${hint}`,
+      question: otherUnits[hint] as string,
     }
   }
   return { evidence: plausible(question), question: 'which unit: kWh, Wh, MWh, ccf, cm or therm?' }

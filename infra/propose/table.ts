@@ -61,7 +61,10 @@ function toTable(lines: readonly string[], path: string): Table {
   const isRow = ({ fields }: (typeof split)[number]) => fields?.length === width
   const first = split.findIndex((one) => isRow(one) && isData(one.fields ?? []))
   if (first === -1) {
-    const remedy = 'send a sample with rows that have a date or time, and a number'
+    const isShort = split.some(({ fields }) => fields?.some((field) => shortYear.test(field)))
+    const remedy = isShort
+      ? 'dates such as 1/31/26 need a year of four digits: change the format of the export'
+      : 'send a sample with rows that have a date or time, and a number'
     throw new Fault('NO_ROWS', `${path} has no row with a date and a number; ${remedy}`)
   }
   const above = split.slice(0, first).findLast(({ text }) => text.trim() !== '')
@@ -114,6 +117,8 @@ export function isTime(text: string): boolean {
   if (/^\d+$/.test(text) && !digitDate.test(text)) return false
   return detectFormat(normalTime(text)) !== undefined || /^[\d./-]+[T ]24:00(:00)?$/.test(text)
 }
+
+const shortYear = /^ *\d{1,2}([/.-])\d{1,2}\1\d\d( |$)/
 
 function isData(fields: readonly string[]): boolean {
   const texts = fields.map((field) => field.trim())

@@ -49,14 +49,21 @@ export function findTimes(
   const pair = startAndEnd(candidates, some)
   const own = candidates.filter(isOfInterval)
   const only = own.length === 1 ? own[0] : undefined
-  const chosen = pair?.start ?? only ?? (candidates.length === 1 ? candidates[0] : undefined)
+  // Of dates alone the start may be that of a month.
+  const named = clocks.length > 0 && pair === undefined ? startByName(own) : undefined
+  const chosen =
+    pair?.start ?? named ?? only ?? (candidates.length === 1 ? candidates[0] : undefined)
   const what = hasStamps ? 'dates and times' : 'dates'
   const decided = findings.decide('columns.time', {
     value: chosen && reference.to(chosen),
     evidence:
-      pair === undefined
-        ? `the only column of ${what}${candidates.length > 1 ? ' of intervals' : ''}`
-        : `${nameOf(pair.end)} is always ${lengthText(pair.length)} later`,
+      chosen === undefined
+        ? `${candidates.length} columns have ${what}`
+        : chosen === named
+          ? 'its name; the other one is that of the end'
+          : pair === undefined
+            ? `the only column of ${what}${candidates.length > 1 ? ' of intervals' : ''}`
+            : `${nameOf(pair.end)} is always ${lengthText(pair.length)} later`,
     question: `which column has the time of the interval: ${candidates.map(nameOf).join(' or ')}?`,
   })
   const time = reference.from(decided)
@@ -93,6 +100,15 @@ export function nameOf({ name, at }: Pick<Column, 'name' | 'at'>): string {
 
 export function lengthText(seconds: number): string {
   return seconds % 3_600 === 0 ? `${seconds / 3_600} h` : `${seconds / 60} minutes`
+}
+
+/** The one of two columns that is named as a start, where the other is named as an end. */
+function startByName(columns: readonly Column[]): Column | undefined {
+  const [starts, ends] = [columnWords.start, columnWords.end].map((pattern) =>
+    columns.filter(({ word }) => pattern.test(word)),
+  )
+  const isPair = columns.length === 2 && starts?.length === 1 && ends?.length === 1
+  return isPair && starts[0] !== ends[0] ? starts[0] : undefined
 }
 
 interface Pair {

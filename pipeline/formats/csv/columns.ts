@@ -52,8 +52,8 @@ export function mapColumns(
     if (typeof from === 'object' && 'constant' in from) return () => from.constant
     const places = [from].flat().map((column) => find(setting, column))
     const [only] = places
-    if (only !== undefined && places.length === 1) return (fields) => (fields[only] ?? '').trim()
-    return (fields) => places.map((at) => fields[at]?.trim() ?? '').join('-')
+    if (only !== undefined && places.length === 1) return (fields) => textOf(fields[only])
+    return (fields) => places.map((at) => textOf(fields[at])).join('-')
   }
   const optional = (setting: string, column: CsvColumn | undefined) =>
     column === undefined ? undefined : find(setting, column)
@@ -77,6 +77,12 @@ export function mapColumns(
     'values.count',
     `${mapped.values} columns from ${JSON.stringify(first)} on are too many`,
   )
+}
+
+/** Spreadsheets are given `="0012"` so that they keep the zeros of a text. */
+function textOf(field = ''): string {
+  const text = field.trim()
+  return /^="([^"]*)"$/.exec(text)?.[1]?.trim() ?? text
 }
 
 const namesMax = 20

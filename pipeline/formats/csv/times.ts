@@ -14,6 +14,8 @@ import { toInstantText } from '../plain-row.js'
 import { monthDate } from './month-dates.js'
 
 const compact = /^(\d{4})(\d\d)(\d\d)(?:[T ]?(\d\d):?(\d\d)(?::?(\d\d))?)?$/
+/** As DB2 writes it. */
+const pointClock = /^(\d{4}-\d\d-\d\d)-(\d\d)\.(\d\d)\.(\d\d)(?:\.0+)?$/
 const otherDate = /^(\d{1,2})[.-](\d{1,2})[.-](\d{4})(.*)$/
 const yearFirst = /^\d{4}[/.]\d{1,2}[/.]\d{1,2}(?!\d)/
 /** What databases export: seconds with a fraction that is 0. */
@@ -37,7 +39,7 @@ export function normalTime(time: string, timeOfDay = ''): string {
   }
   const [, date, half = ''] = behindDate.exec(text) ?? []
   if (date !== undefined) return `${date} ${toClock(half) ?? half}`
-  return text.replace(otherDate, '$1/$2/$3$4')
+  return text.replace(pointClock, '$1 $2:$3:$4').replace(otherDate, '$1/$2/$3$4')
 }
 
 /** A date with the name of its month and what is behind it. */

@@ -1,3 +1,4 @@
+import { directions } from './directions.js'
 import { narrow } from './narrow.js'
 import { numbered } from './numbered.js'
 import { clockAt, type Layout, lines, newYork, quantityAt, two } from './sending.js'
@@ -16,7 +17,7 @@ const daily: Layout = {
 }
 
 /** Samples of systems, one of each. */
-export const layouts: readonly Layout[] = [...narrow, ...numbered, ...wide, daily]
+export const layouts: readonly Layout[] = [...narrow, ...numbered, ...directions, ...wide, daily]
 
 /** Samples that cannot be loaded as they are, and what must be asked or said. */
 export const unloadable: readonly (Pick<Layout, 'system' | 'file'> & { readonly says: RegExp })[] =

@@ -4,6 +4,8 @@ import { toSection } from '../../../infra/propose/section.js'
 import { layouts, unloadable } from './layouts.js'
 import { openOf, proposalFor, readsBy, toTexts } from './loaded.js'
 
+const otherDirection = /-(Received|Injectie Dag|1-1:2\.29\.0|2) /
+
 const outcomes = { right: 0, asked: 0, wrong: 0 }
 
 for (const layout of layouts) {
@@ -22,7 +24,7 @@ for (const layout of layouts) {
     const proposal = await proposalFor(layout, { ...answers, '/timeZone': timeZone })
     t.same(openOf(proposal), [], 'the answers suffice')
     // The other direction of the channels has zeros only.
-    const found = (await readsBy(layout, proposal)).filter((one) => !one.includes('-Received'))
+    const found = (await readsBy(layout, proposal)).filter((one) => !otherDirection.test(one))
     const isRight = t.same(found, toTexts(reads), 'each read has its meter, instant and quantity')
     if (!isRight) outcomes.wrong++
     else if (open.length === 0) outcomes.right++

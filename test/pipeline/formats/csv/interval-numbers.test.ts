@@ -66,7 +66,7 @@ const zones = {
 const textOf = (rows: readonly Sent[]) =>
   header + rows.map(({ meter, day, number }) => `${meter},${day},${number},1\n`).join('')
 
-/** The reads that a load would store; `repeats` are told apart by their order, as a load does. */
+/** The reads that a load would store; repeats are distinguished by their order, as a load does. */
 async function readsOf(rows: readonly Sent[], timeZone: string, more: object) {
   const zone = createZone(timeZone)
   const { plain, rowFormat } = await convert(textOf(rows), {
