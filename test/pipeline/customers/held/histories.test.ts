@@ -77,6 +77,31 @@ const withAccounts = (history: History): History => ({
 
 let files = 0
 
+/** A history with those of its reads alone that are stored: what is held is not looked at (decision 21). */
+async function storedOnly(): Promise<(history: History, prefix: string) => History> {
+  const rows = await store.rows<{ name: string }>({
+    sql: sql`SELECT concat(account_number, ' ', meter_id, ' ', toString(toUnixTimestamp(starts_at))) AS name
+      FROM usage`,
+  })
+  const stored = new Set(rows.map(({ name }) => name))
+  return (history, prefix) => ({
+    ...history,
+    usage: history.usage.map((reads) =>
+      reads.filter(({ account, meter, hour }) =>
+        stored.has(`${prefix}${account} ${prefix}${meter} ${instantOfHour(hour) / 1_000}`),
+      ),
+    ),
+  })
+}
+
+/** Who may see a read, by all that came or by what of it is stored. */
+function allowedIn(histories: readonly History[], read: HistoryRead): readonly string[] {
+  return histories.flatMap((one) => {
+    const { may, readers } = ownersOf(one, read)
+    return [...may, ...readers]
+  })
+}
+
 /** Rows of a file by line: the read, and what is known when it is judged. */
 async function takeFile(file: number, histories: readonly Known[]): Promise<readonly object[]> {
   const rows = histories.flatMap((one) => {
@@ -86,6 +111,7 @@ async function takeFile(file: number, histories: readonly Known[]): Promise<read
   const day = String((files % 28) + 1).padStart(2, '0')
   const month = String(Math.floor(files++ / 28) + 1).padStart(2, '0')
   const texts = rows.map(({ one, read }) => toRow(read, one.prefix))
+  const evidentOf = await storedOnly()
   const arrival = await line.takeIn(`DEMO_${day}${month}2026_Electric.csv`, texts)
   await reconcile(context, arrival)
   const linesOf = async (table: string) => {
@@ -100,13 +126,14 @@ async function takeFile(file: number, histories: readonly Known[]): Promise<read
   t.match(await context.ledger.state(arrival), { status: 'published', rows: { rejected: 0 } })
   for (const one of histories) one.usage.push(one.all.usage[file] ?? [])
   return rows.flatMap(({ one, before, read }, at) => {
-    const { must, may, readers } = ownersOf(before, read)
+    const { must } = ownersOf(before, read)
+    const allowed = allowedIn([before, evidentOf(before, one.prefix)], read)
     const places = before.rounds
       .flat()
       .flatMap(({ places, kind }) => (kind === 'record' ? places : []))
     const isNear = places.some(({ site }) => site === read.site)
     const [isStored, isHeld] = [stored.has(at + 2), held.has(at + 2)]
-    const isForeign = isStored && [...may, ...readers].length === 0
+    const isForeign = isStored && allowed.length === 0
     // A held read behind the end of its tenancy does not take the end back, unlike a stored one.
     const isOpen = before.rounds.flat().every(({ client, kind, status, places }) => {
       const here = places.filter(({ site }) => site === read.site)
@@ -123,7 +150,7 @@ async function takeFile(file: number, histories: readonly Known[]): Promise<read
     const isKept = !isNear && (isStored || isHeld)
     if (!isForeign && !isMissed && !isLost && !isKept) return []
     const history = JSON.stringify({ ...before, prefix: one.prefix })
-    return [{ read, isStored, isHeld, must, may, readers, history }]
+    return [{ read, isStored, isHeld, must, allowed, history }]
   })
 }
 
@@ -133,11 +160,7 @@ async function compare(histories: readonly Known[]): Promise<readonly object[]> 
     sql: sql`SELECT meter_id AS meter, toUnixTimestamp(starts_at) AS at, client_ids AS clients
       FROM registered_usage`,
   })
-  const all = await store.rows<{ name: string }>({
-    sql: sql`SELECT concat(account_number, ' ', meter_id, ' ', toString(toUnixTimestamp(starts_at))) AS name
-      FROM usage`,
-  })
-  const stored = new Set(all.map(({ name }) => name))
+  const evidentOf = await storedOnly()
   const seen = new Map<string, string[][]>()
   for (const { meter, at, clients } of rows) {
     const own = clients.map((one) => one.split('-')[1] ?? '')
@@ -145,20 +168,13 @@ async function compare(histories: readonly Known[]): Promise<readonly object[]> 
   }
   return histories.flatMap((one) => {
     const history = soFar(one)
-    const isStored = ({ account, meter, hour }: HistoryRead) =>
-      stored.has(`${one.prefix}${account} ${one.prefix}${meter} ${instantOfHour(hour) / 1_000}`)
-    const evident = { ...history, usage: history.usage.map((reads) => reads.filter(isStored)) }
+    const known = [history, evidentOf(history, one.prefix)]
     const reads = groupBy(history.usage.flat(), ({ meter, hour }) => `${meter} ${hour}`)
     return reads.flatMap((versions) => {
       const [{ meter, hour }] = versions as [HistoryRead, ...HistoryRead[]]
       const found = seen.get(`${one.prefix}${meter} ${instantOfHour(hour) / 1_000}`) ?? []
       // A correction that nobody has is not stored, so any version may be the one that is.
-      const allowed = versions.flatMap((read) =>
-        [history, evident].flatMap((one) => {
-          const { may, readers } = ownersOf(one, read)
-          return [...may, ...readers]
-        }),
-      )
+      const allowed = versions.flatMap((read) => allowedIn(known, read))
       const isForeign = found.flat().some((client) => !allowed.includes(client))
       if (!isForeign && found.length <= 1) return []
       return [{ versions, found, allowed, history: JSON.stringify(history) }]
