@@ -93,14 +93,5 @@ function profile(context: Context): CheckResult {
   if (absent !== undefined) {
     return bad(`${detail}\nsource folder ${absent} does not exist`, 'create it, or fix `sources`')
   }
-  if (found.usage.clock === 'wall' && isFixedZone.test(found.timeZone)) {
-    return warning(
-      `${detail}\n${found.timeZone} does not follow daylight saving time`,
-      'if the meters do, use a name such as America/New_York; if not, set usage.clock to standard',
-    )
-  }
   return good(detail)
 }
-
-/** IANA names of one offset, which are often taken for the zone of a place. */
-const isFixedZone = /^(EST|MST|HST|GMT[+-]?\d*|Etc\/GMT[+-]\d+)$/

@@ -28,15 +28,18 @@ t.test('doctor says what is not good and what to do, and starts nothing', async 
   t.notOk(existsSync(home), 'the data folder is not made')
 })
 
-t.test('doctor marks what it did not check, and warns of a zone of one offset', async (t) => {
+t.test('doctor marks what it did not check, and a zone of one offset is a problem', async (t) => {
   const folder = t.testdir({ 'profile.yaml': 'companyCodes: [ACME]\ntimeZone: EST\n' })
   const at = ['--home', join(folder, 'data'), '--profile', join(folder, 'profile.yaml')]
   const { code, stdout } = await tieline('doctor', ...at)
-  t.equal(code, 0, stdout)
-  t.match(stdout, /^! profile .*\n +EST does not follow daylight saving time\n +→ .*America/m)
+  t.equal(code, 1, stdout)
+  t.match(
+    stdout,
+    /^✗ profile .*\n +timeZone \(line 2.*EST has no daylight time all year; use America/m,
+  )
   t.match(stdout, /^- CIS +not checked: the profile has no section cis$/m)
   t.notMatch(stdout, /✓.*not checked/)
-  t.match(stdout, /No problems and 1 warning found/)
+  t.match(stdout, /1 problem found/)
 })
 
 t.test('doctor says why the identity provider gives no keys', async (t) => {
