@@ -1,3 +1,4 @@
+import { documentMiddle } from '../bills/variance/billed.js'
 import { type BillsOf, ownBills } from '../store/own-bills.js'
 import { type Sql, sql, typed } from '../store/sql.js'
 import type { FeedStore, UsageWanted } from './reads.js'
@@ -45,19 +46,20 @@ const detailsOf = (kind: Sql, text: Sql) =>
  * one of them has none.
  */
 function linesOfDocuments(own: Sql): Sql {
+  const isOwn = sql`(account_number, meter_id) IN (SELECT account_number, meter_id FROM ${own})`
   return sql`SELECT account_number, meter_id, start_date,
         if(countIf(isNull(additional)) > 0, NULL, toString(sum(additional))) AS lines,
         arrayFlatten(arrayMap(one -> one.2, arraySort(one -> one.1, groupArray((billing_start_date, own_details))))) AS details
       FROM (
         SELECT DISTINCT b.account_number AS account_number, b.meter_id AS meter_id, b.start_date AS start_date, h.billing_start_date AS billing_start_date
         FROM (SELECT * FROM bill_variance WHERE (account_number, meter_id, start_date) IN ${own}) AS b
-        INNER JOIN (SELECT * FROM bill_history WHERE state = 'current') AS h ON h.account_number = b.account_number AND h.meter_id = b.meter_id
-        WHERE h.billing_start_date + intDiv(h.billing_end_date - h.billing_start_date, 2) BETWEEN b.start_date AND b.last_date
+        INNER JOIN (SELECT * FROM bill_history WHERE state = 'current' AND ${isOwn}) AS h ON h.account_number = b.account_number AND h.meter_id = b.meter_id
+        WHERE ${documentMiddle(sql`h`)} BETWEEN b.start_date AND b.last_date
       ) AS d
       LEFT JOIN (
         SELECT account_number, meter_id, billing_start_date, toNullable(sumIf(amount, line_type != 'Energy')) AS additional,
           ${detailsOf(sql`line_type`, sql`description`)} AS own_details
-        FROM bill_line WHERE (account_number, meter_id) IN (SELECT account_number, meter_id FROM ${own})
+        FROM bill_line WHERE ${isOwn}
         GROUP BY account_number, meter_id, billing_start_date
       ) AS l USING (account_number, meter_id, billing_start_date)
       GROUP BY account_number, meter_id, start_date`

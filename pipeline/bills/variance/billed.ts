@@ -2,6 +2,10 @@ import type { Statement } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql } from '../../store/sql.js'
 import type { RunTables } from '../members.js'
 
+/** The middle day of a document that was billed: it belongs to the bill whose days it lies in. */
+export const documentMiddle = (of: Sql) =>
+  sql`${of}.billing_start_date + intDiv(${of}.billing_end_date - ${of}.billing_start_date, 2)`
+
 /** An invoice belongs to a bill that ended so many days before it, where it does not name the bill. */
 const invoiceDaysMax = 31
 
@@ -24,7 +28,7 @@ export function gatherBilled(tables: RunTables): Statement {
         SELECT h.meter_id AS meter_id, h.account_number AS account_number, h.billing_start_date AS billing_start_date,
           billing_end_date, document_number, total_consumption, cost, tax_amount,
           if(row_number() OVER (PARTITION BY meter_id, account_number, billing_start_date ORDER BY h.version) = 1, fees, fees - fees) AS fees,
-          toInt32(h.billing_start_date + intDiv(billing_end_date - h.billing_start_date, 2)) AS middle
+          toInt32(${documentMiddle(sql`h`)}) AS middle
         FROM (SELECT * FROM bill_history WHERE state = 'current' AND ${ours}) AS h
         ANY LEFT JOIN (SELECT version, tax_amount FROM billing_period WHERE ${ours}) AS t ON t.version = h.version
         ANY LEFT JOIN (
