@@ -3,6 +3,7 @@ import { Agent, type RequestOptions, request } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { demoAccount } from '../../infra/demo/office.js'
 import { verdict } from '../usage/figures.js'
+import { type Latencies, toLatencies } from './pace.js'
 import { createGatewayRig, type GatewayRig } from './rig.js'
 
 export interface MutualBenchmark {
@@ -14,11 +15,7 @@ export interface MutualBenchmark {
 }
 
 /** Answers of one contest, all of them right. */
-interface Contest {
-  readonly calls: number
-  readonly perSecond: number
-  readonly p50Ms: number
-  readonly p99Ms: number
+interface Contest extends Latencies {
   /** Share of the connections whose handshake resumed a session. */
   readonly resumed: number
 }
@@ -134,10 +131,7 @@ async function drive(rig: GatewayRig, wanted: Wanted, options: MutualBenchmark):
   if (isWrong[wanted.connections]) {
     throw new Error(`${JSON.stringify(wanted)}: ${resumed} of the handshakes were resumed`)
   }
-  const sorted = times.toSorted((a, b) => a - b)
-  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN
-  const perSecond = (times.length / (performance.now() - from)) * 1_000
-  return { calls: times.length, perSecond, p50Ms: at(0.5), p99Ms: at(0.99), resumed }
+  return { ...toLatencies(times, times.length, from), resumed }
 }
 
 interface Sent {

@@ -44,7 +44,8 @@ async function time(call: () => Promise<boolean>, due: number, times: number[]):
   if (await call()) times.push(performance.now() - due)
 }
 
-function toLatencies(times: readonly number[], calls: number, from: number): Latencies {
+/** Of calls that began at `from`; the times are those of the calls that succeeded, milliseconds. */
+export function toLatencies(times: readonly number[], calls: number, from: number): Latencies {
   const perSecond = times.length / ((performance.now() - from) / 1_000)
   const sorted = times.toSorted((a, b) => a - b)
   const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN
