@@ -24,7 +24,7 @@ export const readsSettings = strict({
   users: serviceUsers.optional(),
   /** Where the platform is notified that there is something to pull. */
   notify: noticeSettings.optional(),
-  /** Which applications may read by Connect My Data; without it there are no such routes. */
+  /** Which applications may read by Connect My Data; its routes are served only where this is set. */
   connect: connectSettings.optional(),
   /** Statements in the store at the same time. */
   lanes: z.int().min(1).max(64).default(4),

@@ -9,7 +9,7 @@ import { toSeconds } from './times.js'
 export interface TimeColumns {
   readonly time: Column
   readonly timeOfDay: Column | undefined
-  /** The column that numbers intervals, where there is no time of day. */
+  /** The column that numbers intervals, where times are dates only. */
   readonly numbers?: NumberColumn | undefined
   /** The length that a second column shows, seconds, and that `time` is the start. */
   readonly length: number | undefined

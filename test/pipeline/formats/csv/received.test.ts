@@ -29,7 +29,7 @@ t.test('received energy is subtracted exactly', async (t) => {
   t.equal(await netOf('1,5', '0,25', { decimal: ',', unit: 'Wh' }), '0.00125')
 })
 
-t.test('where a quantity or its sign is not sure, there is no read', async (t) => {
+t.test('a row of which the quantity or its sign is not sure is rejected', async (t) => {
   const empty = { columns: { ...columns, received: { column: 'Out', emptyIsZero: true } } }
   const cases: readonly (readonly [
     delivered: string,

@@ -32,7 +32,7 @@ t.test('a date with the name of its month needs no order of day and month', asyn
   for (const [sent, plain] of cases) {
     const found = await timestampsOf([sent], { dateOrder: 'DMY' })
     t.same(found.timestamps, [plain], sent)
-    t.same([...(found.ending.dates ?? [])], [], 'there is no order to prove')
+    t.same([...(found.ending.dates ?? [])], [], 'names of months leave nothing to prove')
     t.equal(found.ending.timestampFormat, undefined, 'the plain layout has no such times')
   }
 })
