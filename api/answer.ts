@@ -38,6 +38,8 @@ interface Logged {
   readonly pseudonym?: string
   /** Reason for the log: a fault code, or what was wrong with a token or body. */
   readonly reason?: string
+  /** What a token has and the profile wants; chosen by the client, so it is for the log alone. */
+  readonly reasonDetail?: string
 }
 
 /** The decision of a route, before it becomes an HTTP response. */
@@ -47,8 +49,8 @@ export type Answer = Logged &
     /** 202: the data is durable; `location` is the URL of its receipt. */
     | { readonly kind: 'accepted'; readonly body: string; readonly location: string }
     | { readonly kind: 'denied'; readonly denial: Denial }
-    /** The request is invalid; `detail` names the field and the remedy. */
-    | { readonly kind: 'wrong'; readonly detail: string }
+    /** The request is invalid, 400 unless `status` says otherwise; `detail` names the field and the remedy. */
+    | { readonly kind: 'wrong'; readonly detail: string; readonly status?: 413 }
     | { readonly kind: 'bare'; readonly status: number; readonly headers?: Headers }
     /** What a customer or the platform reads; 304 if the client has it already. */
     | {
@@ -64,11 +66,18 @@ export type Answer = Logged &
     | { readonly kind: 'outage'; readonly reason: FaultCode; readonly retrySeconds?: number }
   )
 
+/** Answers an invalid request; the detail is the reason in the log, too. */
+export function wrongRequest(detail: string): Extract<Answer, { readonly kind: 'wrong' }> {
+  return { kind: 'wrong', detail, reason: detail }
+}
+
 type Headers = GatewayResponse['headers']
 
 export interface ErrorStyleOf {
   /** Login sends its code in both styles. */
   readonly style: ErrorStyle
+  /** Whether an invalid request is answered without a body in the style `status`. */
+  readonly hidesDetail?: boolean | undefined
   /** Status for a valid token without an account. */
   readonly unknownStatus: 401 | 404
 }
@@ -85,7 +94,10 @@ const none: Headers = []
 const json: Headers = [['Content-Type', 'application/json']]
 
 /** Renders an answer as status, header fields and body, in one of the two styles. */
-export function render(answer: Answer, { style, unknownStatus }: ErrorStyleOf): Rendered {
+export function render(
+  answer: Answer,
+  { style, unknownStatus, hidesDetail = false }: ErrorStyleOf,
+): Rendered {
   switch (answer.kind) {
     case 'good':
       return { status: 200, body: answer.body, headers: json, errorCode: undefined }
@@ -100,9 +112,12 @@ export function render(answer: Answer, { style, unknownStatus }: ErrorStyleOf): 
       return { status, body: `{"errorCode":${errorCode}}`, headers: json, errorCode }
     }
     case 'wrong': {
-      if (style === 'status') return { status: 400, body: '', headers: none, errorCode: undefined }
-      const body = JSON.stringify({ detail: answer.detail })
-      return { status: 400, body, headers: json, errorCode: undefined }
+      const { status = 400, detail } = answer
+      if (hidesDetail && style === 'status') {
+        return { status, body: '', headers: none, errorCode: undefined }
+      }
+      const body = JSON.stringify({ detail })
+      return { status, body, headers: json, errorCode: undefined }
     }
     case 'read': {
       const { status, body, headers } = answer

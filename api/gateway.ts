@@ -5,6 +5,7 @@ import { createSystems, type SystemFailure, type Systems } from '../pipeline/led
 import { createQueues } from '../pipeline/queues/bullmq.js'
 import type { Tracing } from '../pipeline/queues/tracing.js'
 import { createStore, type Store, type StoreAddress } from '../pipeline/store/clickhouse.js'
+import { createCatchUp } from '../pipeline/store/replicas.js'
 import { Fault } from '../schemas/fault.js'
 import type { Intake } from '../schemas/settings/intake.js'
 import type { Profile } from '../schemas/settings/profile.js'
@@ -36,6 +37,7 @@ import { createLogin } from './routes/login.js'
 import { createReferenceRoutes } from './routes/reference-routes.js'
 import { createRegistrar } from './routes/register.js'
 import { createIntakeRoutes } from './routes/upload.js'
+import { callMsMax } from './utility-client.js'
 import { watchAmi, watchCis } from './watched.js'
 
 export interface GatewayOptions {
@@ -159,7 +161,12 @@ function createParts(options: GatewayOptions): Parts {
     prefix: profile.database,
     telemetry: tracing?.telemetry,
   })
-  const systems = createSystems({ store, own: ['cis', 'ami', 'identity'], onFailure: onFault })
+  const systems = createSystems({
+    store,
+    profile,
+    kinds: ['cis', 'ami', 'identity'],
+    onFailure: onFault,
+  })
   const identity = createIdentity(identitySettings, {
     pseudonymize: createPseudonymizer(key),
     tokensCachedMax: gateway.limits.tokensCachedMax,
@@ -181,15 +188,16 @@ function createParts(options: GatewayOptions): Parts {
   const attempts = createAttempts({ store, key, now: () => new Date() })
   const { tokenBytesMax } = gateway.limits
   const counts = gateway.attempts === 'own'
-  const connects = profile.reads?.connect !== undefined
+  const third = profile.reads?.connect?.applications.map(({ clientId }) => clientId)
+  const applications = third && new Set(third)
   const registrar = createRegistrar({ queues, onFailure: onFault })
   const authorization = {
-    ...{ identity, attempts, locks, tokenBytesMax, customers, counts, connects },
+    ...{ identity, attempts, locks, tokenBytesMax, customers, counts, applications },
     onClosed: registrar.end,
   }
   const binding = createBindParts(options, { store, systems })
   const reads = createReadRoutes(
-    { ...options, tracer: tracing?.tracer },
+    { ...options, tracer: tracing?.tracer, catchUp: createCatchUp(store) },
     { ...authorization, customers },
   )
   return {
@@ -258,7 +266,7 @@ function createBindParts(
     accountOf: createAccounts(bind),
     audit: (who: string, action: Action) => recordBind(store, who, action),
     pseudonymize: createPseudonymizer(key),
-    inFlightMs: amiSettings.timeoutMs + claimMs,
+    inFlightMs: callMsMax(amiSettings) + claimMs,
     now,
     onWrongCrc: (requestId: string) => onFailure(wrongCrc(), requestId),
   }
@@ -266,8 +274,8 @@ function createBindParts(
   const get = { ...post, name: 'bind outcome', method: 'GET', path: '/gateway/bind/*' } as const
   return {
     routes: [
-      { ...post, run: createBind(binding) },
-      { ...get, run: createBindOutcome(binding) },
+      { ...post, hidesDetail: true, run: createBind(binding) },
+      { ...get, hidesDetail: true, run: createBindOutcome(binding) },
     ],
     close: () => ami.close(),
   }

@@ -23,7 +23,10 @@ export interface RequestEntry {
   readonly ms: number
   readonly requestId: string
   readonly pseudonym: string | undefined
+  /** One of the reasons of this release, except where the answer is a 400: it counts in metrics. */
   readonly reason: string | undefined
+  /** What the client chose; never a label of a metric. */
+  readonly reasonDetail: string | undefined
 }
 
 export interface HandleOptions {
@@ -54,6 +57,11 @@ export function createHandling(options: HandleOptions): Handling {
   const styles = {
     kept: { style: 'table', unknownStatus: options.unknownStatus },
     chosen: { style: options.errorStyle, unknownStatus: options.unknownStatus },
+    bare: {
+      style: options.errorStyle,
+      unknownStatus: options.unknownStatus,
+      hidesDetail: true,
+    },
   } as const satisfies Record<string, ErrorStyleOf>
   let inFlight = 0
 
@@ -73,7 +81,8 @@ export function createHandling(options: HandleOptions): Handling {
     { route, version }: Reached,
     answer: Answer,
   ): GatewayResponse => {
-    const rendered = render(answer, route.keepsCode ? styles.kept : styles.chosen)
+    const style = route.hidesDetail ? styles.bare : styles.chosen
+    const rendered = render(answer, route.keepsCode ? styles.kept : style)
     const log = (reason = answer.reason) =>
       options.log({
         route: route.name,
@@ -83,6 +92,7 @@ export function createHandling(options: HandleOptions): Handling {
         requestId: request.id,
         pseudonym: answer.pseudonym,
         reason,
+        reasonDetail: answer.reasonDetail,
       })
     if (rendered.stream === undefined) log()
     else finished(rendered.stream, (error) => log(reasonOf(error, request.id)))
@@ -129,7 +139,7 @@ export function createHandling(options: HandleOptions): Handling {
 type Begun = Pick<GatewayRequest, 'id' | 'startedAt'>
 
 interface Reached {
-  readonly route: { readonly name: string; readonly keepsCode?: boolean }
+  readonly route: Pick<Route, 'name' | 'keepsCode' | 'hidesDetail'>
   readonly version: string
 }
 

@@ -40,6 +40,11 @@ export interface HttpResponse {
   readonly status: number
   readonly type: string
   readonly text: string
+  /**
+   * Whether the server stated where the body ends, by a length or by chunks. A body that ends with its
+   * connection may have been cut.
+   */
+  readonly isWhole: boolean
 }
 
 export interface HttpClient {
@@ -181,8 +186,10 @@ function exchange(url: URL, call: HttpRequest, options: Exchange): Promise<HttpR
     request.once('response', (response) => {
       readBody(response, options.answerBytesMax).then(
         (text) => {
-          const type = response.headers['content-type'] ?? ''
-          end(() => resolve({ status: response.statusCode ?? 0, type, text }))
+          const { statusCode: status = 0, headers } = response
+          const type = headers['content-type'] ?? ''
+          const isWhole = (headers['content-length'] ?? headers['transfer-encoding']) !== undefined
+          end(() => resolve({ status, type, text, isWhole }))
         },
         (error: unknown) => {
           request.destroy()

@@ -16,6 +16,8 @@ export interface GatewayRequest {
    * disconnects.
    */
   readonly stream?: AsyncIterable<Buffer> | undefined
+  /** Whether all of `stream` has arrived. */
+  readonly isComplete?: () => boolean
   /**
    * Another header field by its name in lower case, unless it is repeated. The listener for tokens has
    * only `accept-encoding` and `if-none-match`, of a GET request.

@@ -22,6 +22,8 @@ export interface Route {
   readonly access: 'bearer' | 'mutual'
   /** Whether refusals always include their code, regardless of the profile's error style. */
   readonly keepsCode?: boolean
+  /** Whether invalid requests are answered without a body in the error style `status` (decision 2). */
+  readonly hidesDetail?: boolean
   /** Whether its body is streamed, without a time limit. */
   readonly isStreamed?: boolean
   readonly run: RouteHandler

@@ -39,6 +39,11 @@ export function createUtilityClient(settings: Settings, options: Options): HttpC
   }
 }
 
+/** How long one call may take, milliseconds: a token, the call, and both again after a 401. */
+export function callMsMax({ timeoutMs, oauth }: Pick<Settings, 'timeoutMs' | 'oauth'>): number {
+  return oauth === undefined ? timeoutMs : 4 * timeoutMs
+}
+
 /** Header fields with their secret references resolved. */
 function resolveHeaders(
   headers: HeaderSettings,

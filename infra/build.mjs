@@ -19,5 +19,16 @@ for (const entry of outputs) {
 const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
 const compile = (project) =>
   spawnSync(process.execPath, [tsc, '-p', project], { stdio: 'inherit' }).status ?? 1
+/** Compiles AssemblyScript, which `tsc` does not know, to WebAssembly. */
+const assemble = async (folder, name) => {
+  const { main } = await import('assemblyscript/asc')
+  const files = [join(root, folder, `${name}.ts`), '--outFile', join(dist, folder, `${name}.wasm`)]
+  const { error, stderr } = await main([...files, '-O3', '--runtime', 'stub', '--enable', 'simd'])
+  if (error !== null) console.error(stderr.toString())
+  return error === null ? 0 : 1
+}
 // The scripts of the operations page and of reports know a browser and nothing of Node.
-process.exitCode = compile(root) || compile(join(root, 'infra', 'operations', 'browser'))
+process.exitCode =
+  compile(root) ||
+  compile(join(root, 'infra', 'operations', 'browser')) ||
+  (await assemble(join('pipeline', 'usage', 'measure', 'assembly'), 'scan'))

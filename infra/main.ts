@@ -77,9 +77,10 @@ program
     "customers in the gateway's JSON format: one object, one per line, or an array",
   )
   .addOption(
-    new Option('--required <which>', 'the set of required fields')
-      .choices(['full', 'launchMinimum'])
-      .default('full'),
+    new Option('--required <which>', 'the required fields, instead of cis.required').choices([
+      'full',
+      'launchMinimum',
+    ]),
   )
   .option('--json', 'print the summary as JSON', false)
   .addHelpText('after', '\nExit code: 0 all registered, 1 invalid record or error.')

@@ -101,8 +101,8 @@ export async function check(
     await receive(context, arrival)
     const state = (await context.ledger.state(arrival)) as FileState
     if (state.status === 'replaced') throw new Fault('SOURCE_CHANGED', state.reason)
-    // Empty until the last file of a set is received.
-    const members = await membersOf(context, state)
+    // Unknown until the last file of a set is received.
+    const members = (await membersOf(context, state)) ?? []
     for (const decided of await decide(context, members)) {
       checked.set(decided.arrival, await toChecked(context, decided, options.badRowsMax))
       await dropStaging(context.store, decided.arrival)

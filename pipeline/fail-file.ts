@@ -1,12 +1,12 @@
+import { isSchedule } from '../schemas/feed.js'
 import type { PipelineContext } from './context.js'
 import { toRefusal } from './failure.js'
 import { type FileState, isGroup, isOpen } from './ledger/file-state.js'
 import { hold } from './ledger/verdict.js'
 import type { JobName } from './queues/jobs.js'
-import { membersOf } from './records/set.js'
 import { forward } from './steps/forward.js'
 import { blankState } from './steps/receive.js'
-import { isPublishing, isVisible, release, rollForward } from './steps/reconcile.js'
+import { isPublishing, isVisible, release, rollForward, togetherWith } from './steps/reconcile.js'
 
 /**
  * Quarantines a file that could not be read, loaded or attached after all attempts. Once it has a
@@ -23,8 +23,10 @@ export async function failFile(
   if (arrival === undefined) return
   const state = (await context.ledger.state(step.arrival)) ?? blankState(context, arrival)
   if (state.status === 'publishing' && step.job === 'reconcile') {
-    return failPublishing(context, await membersOf(context, state), error)
+    return failPublishing(context, await togetherWith(context, state), error)
   }
+  // A set has one verdict: its reconcile loads what is missing, and fails for all.
+  if (step.job === 'load' && isSchedule(state.feed)) return
   const isAlone = state.status === 'received' && state.groupId === 0
   if (isAlone) await refuse(context, [state], error)
 }
@@ -55,7 +57,7 @@ async function failGroup(
   if (members.some(isPublishing)) return failPublishing(context, members, error)
   const open = members.filter(isOpen).map((one) => ({ ...one, groupId: 0 }))
   await context.ledger.recordVerdicts(open, group)
-  for (const one of open) await release(context, one)
+  for (const one of await heldOf(context, open)) await release(context, one)
 }
 
 async function refuse(
@@ -66,5 +68,13 @@ async function refuse(
   const { ledger } = context
   const decided = states.map((state) => hold(state, toRefusal(error)))
   await (states.some(isPublishing) ? ledger.record(...decided) : ledger.recordVerdicts(decided))
-  for (const state of decided) await forward(context, state)
+  for (const state of await heldOf(context, decided)) await forward(context, state)
+}
+
+/** What the ledger holds of files: of two verdicts the first. */
+function heldOf(
+  { ledger }: PipelineContext,
+  states: readonly FileState[],
+): Promise<readonly FileState[]> {
+  return ledger.states(states.map(({ arrival }) => arrival))
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { Fault } from '../schemas/fault.js'
 import type { Refusal } from './ledger/verdict.js'
+import { type LimitedLine, logLimited } from './limited-log.js'
 import type { JobIds, JobName } from './queues/jobs.js'
 
 export interface FailedJob extends JobIds {
@@ -10,11 +11,25 @@ export interface FailedJob extends JobIds {
 
 /**
  * Logs a failure by what may be known of it: ids, a fault's code and detail. An
- * unexpected error may quote a value of a row, so only its name and stack lines are logged.
+ * unexpected error may quote a value of a row, so only its name and stack lines are logged. The same
+ * failure of the same job is counted, whatever its file.
  */
 export function logFailure(log: Logger, job: FailedJob, error: unknown): void {
-  if (error instanceof Fault) log.warn({ ...job, code: error.code }, error.detail)
-  else log.error({ ...job, ...placeOf(error) }, 'a job failed unexpectedly')
+  const { job: name } = job
+  if (error instanceof Fault) logFault(log, error, { same: { job: name }, more: job })
+  else {
+    const same = { job: name, ...placeOf(error) }
+    logLimited(log, { level: 'error', text: 'a job failed unexpectedly', same, more: job })
+  }
+}
+
+/** Logs a fault, and how often it has been since. */
+export function logFault(
+  log: Logger,
+  { code, detail }: Fault,
+  { same, more }: Partial<Pick<LimitedLine, 'same' | 'more'>> = {},
+): void {
+  logLimited(log, { level: 'warn', text: detail, same: { ...same, code }, more })
 }
 
 function placeOf(error: unknown): { readonly error: string; readonly at?: readonly string[] } {

@@ -14,7 +14,7 @@ import { logFailure } from './failure.js'
 import { beginEach, gather } from './groups/gather.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
 import { createLedger } from './ledger/ledger.js'
-import { runsElsewhere } from './machine.js'
+import { reportMachine, runsElsewhere } from './machine.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobName, jobId } from './queues/jobs.js'
 import { alone, keepRepeating } from './queues/repeat.js'
@@ -34,7 +34,7 @@ import { sweep, sweepMachine } from './steps/sweep.js'
 import { createStore, type StoreAddress } from './store/clickhouse.js'
 import { createCatchUp } from './store/replicas.js'
 import { buildAllDays } from './usage/days/build.js'
-import { verifyAndReport } from './verify/verify.js'
+import { verifyAndReport, verifyMachine } from './verify/verify.js'
 
 export interface WorkerOptions {
   readonly profile: Profile
@@ -92,7 +92,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     retain: ({ night }) => retain(context, { night }),
     alert: async () => options.alert?.(),
     verify: async ({ night = false }) => {
-      await verifyAndReport(context, { files: night, days: night })
+      await verifyAndReport(context, { files: false, days: night })
     },
     register: (data) => registerAll(context, data),
     backfill: ({ meterId }) => backfill(context, meterId),
@@ -103,7 +103,11 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     bill: ({ v: _, ...period }) => billWhenDue(context, period),
     compare: ({ cycleId }) => compareWhenDue(context, cycleId),
   }
-  const ownSteps = { sweep: () => sweepMachine(context), retain: () => retainMachine(context) }
+  const ownSteps = {
+    sweep: () => sweepMachine(context),
+    retain: () => retainMachine(context),
+    verify: () => verifyMachine(context),
+  }
   const catchUp = createCatchUp(context.store)
   const shared = profile.database
   /** Queues of the jobs that each machine runs for its own disk. */
@@ -149,7 +153,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
   for (const name of alone) await context.queues.runAlone(name)
   const ownQueues = createQueues({ redisUrl, prefix: own })
   // Known before it settles its first file: an erasure asks all known machines.
-  await sweepMachine(context)
+  await reportMachine(context)
   const consumers = [
     consume('fetch', fetchesAtOnce),
     consume('receive', 1),
@@ -171,14 +175,19 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('compare', 1),
     consume('sweep', 1, own),
     consume('retain', 1, own),
+    consume('verify', 1, own),
   ]
-  await sweep(context)
+  // In the background: with thousands of files it takes longer than a start may.
+  const swept = Promise.all([sweep(context), sweepMachine(context)]).catch((error: unknown) =>
+    logFailure(log, { job: 'sweep' }, error),
+  )
   const repeating = await keepRepeating(context, ownQueues)
   // In the background: a start does not wait for it.
   await context.queues.add('verify', { v: 1 })
   return {
     close: async () => {
       await repeating.close()
+      await swept
       await Promise.all(consumers.map((consumer) => consumer.close()))
       await Promise.all([...context.sources.values()].map((source) => source.close()))
       await context.mdm?.close()

@@ -17,7 +17,7 @@ export const faultCodes = {
     'The company is not in companyCodes. Send the file to its own utility, or add the code to the profile.',
   ),
   HEADER: final(
-    'The header row does not match the feed. Send the file again with the columns that the message names.',
+    'The header row does not match the feed or usage.format. Fix the columns or the setting that the message names.',
   ),
   EMPTY_FILE: final('The file has no bytes or no header. Export it and send it again.'),
   NO_ROWS: final(

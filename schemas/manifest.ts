@@ -31,8 +31,8 @@ export interface RowFormat {
 /**
  * How a chunk can be read. `plain`: no quotes, every row ends in a plain decimal and no identifier
  * needs the fine print. `lines`: no quotes, a line is a row. `quoted`: every line is one row, its
- * quotes match and the engine reads it as RFC 4180 has it. `unsplittable`: some row goes over several lines,
- * some line is blank, or some row is read otherwise: row by row only.
+ * quotes match and the engine reads it as RFC 4180 has it. `unsplittable`: some row goes over several lines
+ * or is too long, some line is blank, or some row is read otherwise: row by row only.
  */
 export const chunkFormats = ['plain', 'lines', 'quoted', 'unsplittable'] as const
 export type ChunkFormat = (typeof chunkFormats)[number]
@@ -53,7 +53,7 @@ export interface Chunk {
   readonly crlf: boolean
   /** Whether some timestamp is known to lie in the hour that the clock repeats. */
   readonly repeats: boolean
-  /** Physical line of the file's last row if it may be cut inside its last column (decision 20). */
+  /** Physical line from which on rows may be of a line that was cut inside its last column (decision 20). */
   readonly cutLine?: number | undefined
 }
 

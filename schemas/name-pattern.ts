@@ -67,6 +67,28 @@ export function matchPatterns(
   return undefined
 }
 
+/** Dates in a name whose order of day and month is certain. */
+const year = String.raw`(?:19|20)\d\d`
+const month = '(?:0[1-9]|1[0-2])'
+const lateDay = '(?:1[3-9]|2[0-9]|3[01])'
+const datesInNames = [
+  [`${year}([-_.]?)${month}\\1(?:0[1-9]|${lateDay}|1[0-2])`, '<YYYY>$1<MM>$1<DD>'],
+  [`${lateDay}([-_.]?)${month}\\1${year}`, '<DD>$1<MM>$1<YYYY>'],
+  [`${month}([-_.]?)${lateDay}\\1${year}`, '<MM>$1<DD>$1<YYYY>'],
+] as const
+
+/** A pattern for names like this one; undefined where it has not one clear date. */
+export function suggestPattern(name: string): string | undefined {
+  const stem = /^([\w .-]+?)(?:\.csv|\.csv\.gz|\.csv\.zip|\.zip)$/.exec(name)?.[1]
+  if (stem === undefined) return undefined
+  const found = datesInNames.flatMap(([shape, like]) => {
+    const date = new RegExp(String.raw`(?<!\d)${shape}(?!\d)`)
+    return date.test(stem) ? [stem.replace(date, like)] : []
+  })
+  const [like] = found
+  return found.length === 1 ? like?.replace(/(?<=>[-_.])\d{1,9}$/, '<n>') : undefined
+}
+
 function marksOf(like: string): readonly string[] {
   return Array.from(like.matchAll(/<(\w+)>/g), ([, mark = '']) => mark)
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { trimBlanks } from './field.js'
-import type { RecordValue, RowJudge, ValueJudge, ValueProblem } from './record-value.js'
+import type { PlainTexts, RecordValue, RowJudge, ValueJudge, ValueProblem } from './record-value.js'
 
 /** A usable row: column by column as the store takes it. */
 export type RecordRow = Readonly<Record<string, RecordValue>>
@@ -17,16 +17,26 @@ export interface RecordFeed {
   readonly decimals: ReadonlyMap<string, number>
   /** Judges a row of trimmed texts by column. */
   readonly row: z.ZodType<RecordRow, Readonly<Record<string, string>>>
+  /** The rows that it is sure to accept; undefined where it must see each. */
+  readonly plain: PlainRows | undefined
   /** The view that data engineers query; the rows behind it lie in the table `<view>_row`. */
   readonly view: string
   /** The columns that a later row of the same values replaces. */
   readonly key: readonly string[]
+  /** Whether its key does not name the account: a later row of it may be of another one. */
+  readonly moves?: true
   /** The column whose sum is proved from the bytes to the store. */
   readonly total?: string
   /** Whether its rows show when somebody began or ceased to hold a meter. */
   readonly shows?: 'starts' | 'ends'
   /** There where each file is complete and replaces the one before. */
   readonly schedule?: Schedule
+}
+
+/** Rows of plain texts. */
+export interface PlainRows {
+  readonly columns: ReadonlyMap<string, PlainTexts>
+  readonly orders: readonly (readonly [start: string, end: string])[]
 }
 
 /** The sets of complete schedules. */
@@ -38,11 +48,15 @@ export interface Schedule {
   /** The columns of a row's first and last day; a row without them ends with its file. */
   readonly starts?: string
   readonly ends?: string
+  /** The column whose values have versions of their own; without it the file is one. */
+  readonly code?: string
+  /** Whether its rows may be of every year: the view has the days in which each applies. */
+  readonly everyYear?: true
 }
 
 export type RecordFeedOptions = Omit<
   RecordFeed,
-  'kind' | 'columns' | 'bracketed' | 'row' | 'decimals'
+  'kind' | 'columns' | 'bracketed' | 'row' | 'plain' | 'decimals'
 > & {
   /** How each column of the header is judged, in their order. */
   readonly columns: Readonly<Record<string, ValueJudge>>
@@ -81,7 +95,22 @@ export function recordFeed(options: RecordFeedOptions): RecordFeed {
   const decimals = new Map(
     judges.flatMap(([name, { decimals }]) => (decimals === undefined ? [] : [[name, decimals]])),
   )
-  return { bracketed: [], ...own, kind: 'records', columns: Object.keys(columns), decimals, row }
+  const plain = options.fill === undefined ? plainRows(columns, rules) : undefined
+  const names = Object.keys(columns)
+  return { bracketed: [], ...own, kind: 'records', columns: names, decimals, row, plain }
+}
+
+/** The plain rows of a feed of which each column and rule has plain texts. */
+function plainRows(
+  columns: RecordFeedOptions['columns'],
+  rules: readonly RowJudge[],
+): PlainRows | undefined {
+  const texts = Object.entries(columns).flatMap(([name, { plain }]) =>
+    plain === undefined ? [] : [[name, plain] as const],
+  )
+  const orders = rules.flatMap(({ order }) => (order === undefined ? [] : [order]))
+  const isWhole = texts.length === Object.keys(columns).length && orders.length === rules.length
+  return isWhole ? { columns: new Map(texts), orders } : undefined
 }
 
 function asItIs(row: RecordRow): RecordRow {

@@ -1,4 +1,4 @@
-import { judgeIdentifier } from './field.js'
+import { identifierCharactersMax, judgeIdentifier } from './field.js'
 import {
   formatScaled,
   isPlainDecimal,
@@ -11,17 +11,35 @@ import { isCalendarDay } from './time/timestamp.js'
 /** The value of a record's column as the store writes it; null where it is absent. */
 export type RecordValue = string | null
 
+/**
+ * Texts that a judge is sure to accept and that the store reads as the value that it returns. All
+ * others, valid or not, are left to the judge.
+ */
+export interface PlainTexts {
+  /** Of the whole text; JavaScript and RE2 read it alike. */
+  readonly pattern: string
+  /** Bytes of UTF-8, where the pattern has no limit. */
+  readonly bytesMax?: number
+  /** The value of an empty text, if it is valid. */
+  readonly absent?: RecordValue
+}
+
 /** Judges the trimmed text of one column, which is empty where it is absent. */
 export interface ValueJudge {
   (text: string): RecordValue | ValueProblem
   /** Of a decimal, how many decimals are kept; more are rounded. */
   readonly decimals?: number
+  readonly plain?: PlainTexts
 }
 
 /** Validates a row whose columns are each valid; a problem names the column. */
-export type RowJudge = (
-  row: Readonly<Record<string, RecordValue>>,
-) => (ValueProblem & { readonly column: string }) | undefined
+export interface RowJudge {
+  (
+    row: Readonly<Record<string, RecordValue>>,
+  ): (ValueProblem & { readonly column: string }) | undefined
+  /** All that it asks of plain texts: the second is absent or not below the first. */
+  readonly order?: readonly [start: string, end: string]
+}
 
 /** Why a value is rejected, and what was expected. */
 export interface ValueProblem {
@@ -34,8 +52,8 @@ export const recordCodes = {
   EMPTY: 'value is missing',
   TOO_LONG: 'longer than 64 characters',
   TEXT_TOO_LONG: 'longer than 500 characters',
-  CONTROL_CHARACTER: 'it has a control character or U+FEFF',
-  FORMULA: 'identifier starts with =, +, - or @',
+  CONTROL_CHARACTER: 'it has a control or other invisible character',
+  FORMULA: 'identifier starts with = or + or - or @',
   SPREADSHEET_NUMBER: 'identifier was rounded by a spreadsheet',
   NOT_A_DATE: 'expected a date from 1970 to 2105 written YYYY-MM-DD',
   NOT_A_DAY: 'expected a date written YYYY-MM-DD, or --MM-DD for every year',
@@ -57,22 +75,39 @@ export function problem(code: RecordCode, more = ''): ValueProblem {
 
 /** A column that may be empty. */
 export function maybe(judge: ValueJudge, absent: RecordValue = null): ValueJudge {
-  const { decimals } = judge
+  const { decimals, plain } = judge
   const optional = (text: string) => (text === '' ? absent : judge(text))
-  return Object.assign(optional, decimals !== undefined && { decimals })
+  return Object.assign(
+    optional,
+    decimals !== undefined && { decimals },
+    plain && { plain: { ...plain, absent } },
+  )
 }
 
-export function identifier(text: string): RecordValue | ValueProblem {
-  const code = judgeIdentifier(text)
-  return code === undefined ? text : problem(code)
-}
+/**
+ * Plain identifiers are of ASCII and have no quote or comma. Behind a first digit a point or an E may
+ * make the number of a spreadsheet.
+ */
+const more = '(?: *[!#-+\\x2d-~])*'
+const plainIdentifier = `(?:[A-Za-z]${more}|[0-9](?: *[!#-+\\x2d/-DF-df-~]${more})?)`
+
+export const identifier: ValueJudge = Object.assign(
+  (text: string) => {
+    const code = judgeIdentifier(text)
+    return code === undefined ? text : problem(code)
+  },
+  { plain: { pattern: plainIdentifier, bytesMax: identifierCharactersMax } },
+)
 
 const textCharactersMax = 500
 
-export function words(text: string): RecordValue | ValueProblem {
-  if (text === '') return problem('EMPTY')
-  return text.length > textCharactersMax ? problem('TEXT_TOO_LONG') : text
-}
+export const words: ValueJudge = Object.assign(
+  (text: string) => {
+    if (text === '') return problem('EMPTY')
+    return text.length > textCharactersMax ? problem('TEXT_TOO_LONG') : text
+  },
+  { plain: { pattern: '[^\\x00- "](?: *[^\\x00- "])*', bytesMax: textCharactersMax } },
+)
 
 const isoDay = /^(\d{4})-(\d\d)-(\d\d)$/
 const knownDays = new Set<string>()
@@ -87,10 +122,21 @@ export function isDay(text: string): boolean {
   return isKnown
 }
 
-export function day(text: string): RecordValue | ValueProblem {
-  if (text === '') return problem('EMPTY')
-  return isDay(text) ? text : problem('NOT_A_DATE')
-}
+/** Leap days of this century only. */
+const plainDay = `(?:${[
+  '(?:19[7-9]\\d|20\\d\\d|210[0-5])-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])',
+  '(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)',
+  '02-(?:0[1-9]|1\\d|2[0-8]))',
+  '20(?:[02468][048]|[13579][26])-02-29',
+].join('|')})`
+
+export const day: ValueJudge = Object.assign(
+  (text: string) => {
+    if (text === '') return problem('EMPTY')
+    return isDay(text) ? text : problem('NOT_A_DATE')
+  },
+  { plain: { pattern: plainDay } },
+)
 
 /** A decimal; digits beyond the sixth decimal are rounded half to even, as in a usage file. */
 export const decimal = decimalOf(quantityDecimals)
@@ -110,7 +156,8 @@ function decimalOf(decimals: number): ValueJudge {
     if (found !== undefined) return formatScaled(found.value, decimals)
     return problem(isPlainDecimal(text) ? 'TOO_LARGE' : 'NOT_A_NUMBER')
   }
-  return Object.assign(judge, { decimals })
+  const plain = { pattern: `-?\\d{1,12}(?:\\.\\d{1,${decimals}})?` }
+  return Object.assign(judge, { decimals, plain })
 }
 
 export const notNegative: ValueJudge = Object.assign(
@@ -133,30 +180,35 @@ export function hour(text: string): RecordValue | ValueProblem {
   return hours <= 24 ? String(hours) : problem('NOT_AN_HOUR')
 }
 
-export function count(text: string): RecordValue | ValueProblem {
-  if (text === '') return problem('EMPTY')
-  return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32
-    ? String(Number(text))
-    : problem('NOT_A_COUNT')
-}
+export const count: ValueJudge = Object.assign(
+  (text: string) => {
+    if (text === '') return problem('EMPTY')
+    return /^\d{1,10}$/.test(text) && Number(text) < 2 ** 32
+      ? String(Number(text))
+      : problem('NOT_A_COUNT')
+  },
+  { plain: { pattern: '\\d{1,9}' } },
+)
 
 /** One of some words, whatever their case. */
 export function oneOf(known: readonly string[]): ValueJudge {
   const spelled = new Map(known.map((word) => [word.toLowerCase(), word]))
   const wrong = problem('NOT_LISTED', ` ${known.join(', ')}`)
-  return (text) => {
+  const judge = (text: string) => {
     if (text === '') return problem('EMPTY')
     return spelled.get(text.toLowerCase()) ?? wrong
   }
+  return Object.assign(judge, { plain: { pattern: `(?:${known.join('|')})` } })
 }
 
 /** Refuses a row whose last day lies before its first. */
 export function inOrder(start: string, end: string): RowJudge {
-  return (row) => {
+  const judge: RowJudge = (row) => {
     const [from, to] = [row[start], row[end]]
     if (from == null || to == null || from <= to) return undefined
     return { ...problem('ENDS_BEFORE_START', ` ${start}`), column: end }
   }
+  return Object.assign(judge, { order: [start, end] as const })
 }
 
 /** The same where both days may be those of every year: then the range may go over its end. */

@@ -32,11 +32,10 @@ async function runTests(files: readonly string[]): Promise<{ counts: Counts; cod
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, TMPDIR: temporary.path, ...recordingInto(statements) },
   })
-  const reader = createReader((line) => process.stdout.write(`${line}\n`))
+  const reader = createReader((line) => process.stdout.write(`${line}\n`), recordSeconds)
   const ended = new Promise<number>((resolve) => child.once('close', (code) => resolve(code ?? 1)))
   try {
     for await (const line of createInterface({ input: child.stdout })) reader.read(line)
-    recordSeconds(reader.seconds())
     const problems = judgeStatements(statements, process.env['TIELINE_WRITE_STATEMENTS'] === '1')
     for (const problem of problems) process.stdout.write(`✗ ${problem}\n`)
     const { failed, ...counts } = reader.counts()

@@ -11,7 +11,7 @@ import {
   type NormalisedCustomer,
   normaliseCustomer,
 } from '../../schemas/gateway/normalise.js'
-import type { RegistrationExtras } from '../../schemas/gateway/registration.js'
+import type { PartialSites, RegistrationExtras } from '../../schemas/gateway/registration.js'
 import type { Cis, CisRecord } from '../cis/cis.js'
 import { createFairQueue } from '../fair-queue.js'
 
@@ -43,8 +43,8 @@ export interface Customers {
   /** Always read from the CIS. `customer` throws `CIS_ANSWER` for an invalid record. */
   read(clientId: string): Promise<{
     readonly status: AccountStatus
-    /** Whether the CIS says that the customer has no site; nothing was left out of the record. */
-    readonly hasNoSite: boolean
+    /** Of a record without an electric or gas meter: where such a meter may still be. */
+    readonly withoutMeter: PartialSites | undefined
     customer(): ReadCustomer
   }>
   figures(): RecordFigures
@@ -87,6 +87,7 @@ export function createCustomers(options: CustomersOptions): Customers {
     const normalise = rules.normalise ? normaliseCustomer : asSent
     const found = record && { ...record, normalised: normalise(record.record) }
     if (found !== undefined) expectOwn(clientId, found.normalised.record)
+    if (found !== undefined && found.problems.length > 0) throw invalid(found.problems, tally.find)
     const status = toAccountStatus(found, options.closedStatuses)
     if (kept.size >= statusesMax) kept = new Map()
     if (statusSeconds > 0) {
@@ -105,10 +106,10 @@ export function createCustomers(options: CustomersOptions): Customers {
       const record = await cis.fetch(clientId)
       await queue()
       const { status, normalised = asSent(undefined) } = keep(clientId, record)
-      const { hasMeter, omitted } = normalised
+      const { hasMeter, omitted, partialSites } = normalised
       return {
         status,
-        hasNoSite: !hasMeter && omitted.meters + omitted.sites === 0,
+        withoutMeter: hasMeter ? undefined : partialSites,
         customer: () => {
           tally.omit(omitted)
           return toCustomer(clientId, normalised, { rules, onProblem: tally.find })
@@ -170,15 +171,17 @@ function toAccountStatus(
   return { isKnown: true, locked, attemptsRemaining, isClosed, hasMeter }
 }
 
+type OnProblem = (problem: CustomerProblem) => void
+
 interface Judging {
   readonly rules: CustomerRules
-  readonly onProblem: (problem: CustomerProblem) => void
+  readonly onProblem: OnProblem
 }
 
 /** A complete customer, or a fault that names the invalid fields. */
 function toCustomer(
   clientId: string,
-  { record, omitted }: NormalisedCustomer,
+  { record, partialSites }: NormalisedCustomer,
   { rules, onProblem }: Judging,
 ): ReadCustomer {
   const { customer, readUnder, problems } = judgeCustomer(
@@ -186,12 +189,14 @@ function toCustomer(
     rules,
   )
   if (problems !== undefined) {
-    for (const problem of problems) onProblem(problem)
-    const shown = problems.slice(0, 10).map(spellProblem)
-    throw new Fault(
-      'CIS_ANSWER',
-      `the CIS returned an invalid customer record: ${shown.join('; ')}`,
-    )
+    throw invalid(problems, onProblem)
   }
-  return { customer, readUnder, isPartial: omitted.meters + omitted.sites > 0 }
+  return { customer, readUnder, partialSites }
+}
+
+function invalid(problems: readonly CustomerProblem[], onProblem: OnProblem): Fault {
+  for (const problem of problems) onProblem(problem)
+  const shown = problems.slice(0, 10).map(spellProblem)
+  const detail = `the CIS returned an invalid customer record: ${shown.join('; ')}`
+  return new Fault('CIS_ANSWER', detail)
 }

@@ -1,7 +1,7 @@
 import { isEspiScope } from '../../schemas/gateway/espi-scope.js'
 import type { Answer, Denial } from '../answer.js'
 import type { Identified, Identity } from '../identity/identity.js'
-import { type Refused, refused, spellRefusal } from '../identity/refusal.js'
+import { logRefusal, type Refused, refused } from '../identity/refusal.js'
 import type { GatewayRequest } from '../request.js'
 import type { AccountStatus } from './account-status.js'
 import type { Attempts } from './attempts.js'
@@ -14,8 +14,8 @@ export interface AuthorizeOptions {
   readonly tokenBytesMax: number
   /** Whether the service counts attempts itself where the CIS does not (decision 4). */
   readonly counts: boolean
-  /** Whether tokens with a scope of Green Button are those of third parties. */
-  readonly connects: boolean
+  /** Third parties of Connect My Data, by `client_id`; undefined if it is not served. */
+  readonly applications: ReadonlySet<string> | undefined
   /** Called for each customer whose account is closed. */
   readonly onClosed: (clientId: string) => void
 }
@@ -32,15 +32,17 @@ export function authenticate(
   request: GatewayRequest,
 ): Identified | Promise<Identified> {
   const identified = identifyRequest(options, request)
-  if (!options.connects) return identified
-  return identified instanceof Promise
-    ? identified.then(refuseThirdParty)
-    : refuseThirdParty(identified)
+  const { applications } = options
+  if (applications === undefined) return identified
+  const refuseTheirs = (one: Identified) =>
+    isThirdParty(one, applications) ? refused('token of a third party') : one
+  return identified instanceof Promise ? identified.then(refuseTheirs) : refuseTheirs(identified)
 }
 
-function refuseThirdParty(identified: Identified): Identified {
-  const isTheirs = identified.grant?.scopes.some(isEspiScope)
-  return isTheirs ? refused('token of a third party') : identified
+/** An application that is listed, with any scope; or a scope of Green Button, in any application. */
+function isThirdParty({ grant }: Identified, applications: ReadonlySet<string>): boolean {
+  if (grant === undefined) return false
+  return grant.applications.some((one) => applications.has(one)) || grant.scopes.some(isEspiScope)
 }
 
 /** What the token of a request proves; it is refused without one. */
@@ -54,7 +56,7 @@ export function identifyRequest(
 
 /** Code 1 for an unverifiable token, which is not counted. */
 export function denyToken(refusal: Refused): Answer {
-  return { kind: 'denied', denial: 'token', reason: spellRefusal(refusal) }
+  return { kind: 'denied', denial: 'token', ...logRefusal(refusal) }
 }
 
 /**
@@ -82,7 +84,9 @@ export function authorize(
   return named.kind === 'counted' ? count(options, named, status) : undefined
 }
 
-const byAttempt: readonly Denial[] = ['twoLeft', 'oneLeft', 'locked']
+/** The refusal for each number of attempts left; more than two have no code of their own (specification 7). */
+const byRemaining: readonly Denial[] = ['locked', 'oneLeft', 'twoLeft']
+const byAttempt = byRemaining.toReversed()
 
 async function count(
   { attempts, locks, counts }: AuthorizeOptions,
@@ -91,7 +95,7 @@ async function count(
 ): Promise<Answer> {
   const { clientId, pseudonym, reason, token } = named
   if (attemptsRemaining !== undefined) {
-    const denial = byAttempt[Math.min(Math.max(2 - attemptsRemaining, 0), 2)] ?? 'locked'
+    const denial = byRemaining[Math.max(attemptsRemaining, 0)] ?? 'token'
     return { kind: 'denied', denial, pseudonym, reason }
   }
   if (!counts) return { kind: 'denied', denial: 'token', pseudonym, reason }

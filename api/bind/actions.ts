@@ -31,7 +31,8 @@ export interface ActionsOptions {
 
 /** Actions on hubs, durable before each call resolves. Faults: the store's. */
 export interface Actions {
-  latest(macAddress: string): Promise<Action | undefined>
+  /** The hub's latest action and the one before it. */
+  recent(macAddress: string): Promise<readonly Action[]>
   hashOf(request: BindRequest): string
   /** Claims the slot after `before` for a request; undefined if another was first. */
   claim(
@@ -43,12 +44,12 @@ export interface Actions {
 }
 
 export function createActions({ store, key, now }: ActionsOptions): Actions {
-  const latest = async (macAddress: string) => {
-    const [row] = await store.rows<Row>({
+  const recent = async (macAddress: string) => {
+    const rows = await store.rows<Row>({
       sql: sql`SELECT * FROM bind_action FINAL
-        WHERE mac_address = ${macAddress} ORDER BY slot DESC LIMIT 1`,
+        WHERE mac_address = ${macAddress} ORDER BY slot DESC LIMIT 2`,
     })
-    return row && codec.fromRow(row)
+    return rows.map((row) => codec.fromRow(row))
   }
   const hashOf = (request: BindRequest) => {
     const { hemProfileId, accountSlid, macAddress, installCode, actionCode, meterId } = request
@@ -63,7 +64,7 @@ export function createActions({ store, key, now }: ActionsOptions): Actions {
     return createHmac('sha256', key).update(JSON.stringify(parts)).digest('hex')
   }
   return {
-    latest,
+    recent,
     hashOf,
     claim: async (request, meterId, before) => {
       const { macAddress, actionCode } = request

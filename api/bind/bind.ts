@@ -1,6 +1,6 @@
 import { type BindRules, readBindRequest } from '../../schemas/gateway/bind-request.js'
 import type { Pseudonymize } from '../access/pseudonym.js'
-import type { Answer } from '../answer.js'
+import { type Answer, wrongRequest } from '../answer.js'
 import type { GatewayRequest } from '../request.js'
 import type { RouteHandler } from '../route.js'
 import { createSingleFlight } from '../single-flight.js'
@@ -31,7 +31,7 @@ export function createBind(options: BindOptions): RouteHandler {
       return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
     }
     const { request: wanted, detail, checkFails } = read(request, options)
-    if (wanted === undefined) return { kind: 'wrong', detail, reason: detail }
+    if (wanted === undefined) return wrongRequest(detail)
     if (checkFails) options.onWrongCrc(request.id)
     const pseudonym = options.pseudonymize(wanted.macAddress)
     const hash = options.actions.hashOf(wanted)
@@ -75,11 +75,10 @@ const messages = {
 } as const
 
 function toAnswer(outcome: Action | BindRefusal): Answer {
-  if ('detail' in outcome) return { kind: 'wrong', detail: outcome.detail, reason: outcome.detail }
+  if ('detail' in outcome) return wrongRequest(outcome.detail)
   const { state, actionCode } = outcome
   if (state !== 'success' && state !== 'pending') {
-    const detail = 'the head-end refused the action'
-    return { kind: 'wrong', detail, reason: detail }
+    return wrongRequest('the head-end refused the action')
   }
   const message = messages[state][actionCode === 1 ? 'bind' : 'unbind']
   return { kind: 'good', body: JSON.stringify({ status: state, message }) }

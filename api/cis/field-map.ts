@@ -1,44 +1,9 @@
+import { customerNames, meterNames, siteNames } from '../../schemas/gateway/cis-names.js'
+import { type CustomerProblem, shapeOf } from '../../schemas/gateway/customer.js'
 import type { CisFields, CisValues } from '../../schemas/settings/gateway-cis.js'
 import type { CisRecord } from './cis.js'
 
 type Fields = Readonly<Record<string, unknown>>
-
-export const customerNames = [
-  'clientId',
-  'firstName',
-  'lastName',
-  'businessName',
-  'AcctStatus',
-  'customerSites',
-  'locked',
-  'attemptsRemaining',
-] as const
-export const siteNames = [
-  'externalSiteId',
-  'isPrimary',
-  'firstName',
-  'lastName',
-  'address1',
-  'city',
-  'state',
-  'postalCode',
-  'meters',
-] as const
-export const meterNames = [
-  'accountNumber',
-  'meterId',
-  'meterType',
-  'unitOfMeasure',
-  'isPrimary',
-  'isAMI',
-  'isAMR',
-  'PANID',
-  'rateCode',
-  'rateMultiplier',
-  'billingCycleId',
-  'dialCount',
-  'readUnder',
-] as const
 
 /** Identifiers that a CIS may send as numbers; a billing cycle keeps its type (decision 7). */
 const identifiers = new Set(['clientId', 'externalSiteId', 'accountNumber', 'meterId', 'rateCode'])
@@ -48,11 +13,11 @@ const identifiers = new Set(['clientId', 'externalSiteId', 'accountNumber', 'met
  * from the path in the profile, or from its own name. Nothing is validated; other fields are dropped.
  */
 export function toRecord(answer: Fields, fields: CisFields, values: CisValues): CisRecord {
-  const pick = (
+  const pick = <Name extends string>(
     source: unknown,
-    names: readonly string[],
-    paths: Readonly<Record<string, string>>,
-  ) =>
+    names: readonly Name[],
+    paths: Readonly<Partial<Record<Name, string | undefined>>>,
+  ): Fields =>
     Object.fromEntries(
       names.flatMap((name) => {
         const found = valueAt(source, paths[name] ?? name)
@@ -68,13 +33,36 @@ export function toRecord(answer: Fields, fields: CisFields, values: CisValues): 
       return { ...site, meters }
     }),
   }
-  return {
-    record,
-    locked: typeof locked === 'boolean' ? locked : undefined,
-    attemptsRemaining: Number.isSafeInteger(attemptsRemaining)
-      ? Number(attemptsRemaining)
-      : undefined,
+  return { record, ...readLocks(locked, attemptsRemaining) }
+}
+
+/** A lock as a system without a type for it writes it; other words are for `cis.values`. */
+const lockTexts: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+  ['1', true],
+  ['0', false],
+])
+
+/** A lock that cannot be read is a problem of the record: taken as absent, it would let the customer in. */
+function readLocks(locked: unknown, attemptsRemaining: unknown): Omit<CisRecord, 'record'> {
+  const isLocked = Array.isArray(locked) ? undefined : lockTexts.get(String(locked).toLowerCase())
+  const remaining = wholeNumber(attemptsRemaining)
+  const problems: CustomerProblem[] = []
+  const refuse = (field: string, value: unknown, reason: string) => {
+    if (value != null) problems.push({ field, reason, shape: shapeOf(value) })
   }
+  if (isLocked === undefined) refuse('locked', locked, 'is not of type boolean')
+  if (remaining === undefined) {
+    refuse('attemptsRemaining', attemptsRemaining, 'is not a whole number')
+  }
+  return { locked: isLocked, attemptsRemaining: remaining, problems }
+}
+
+/** A whole number or its text: PostgreSQL sends `bigint` and `numeric` as text. */
+function wholeNumber(value: unknown): number | undefined {
+  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value
+  return Number.isSafeInteger(number) ? Number(number) : undefined
 }
 
 function mapList(list: unknown, map: (item: unknown) => Fields): unknown {
@@ -91,7 +79,7 @@ function valueAt(source: unknown, path: string): unknown {
 }
 
 function translate(name: string, value: unknown, values: CisValues): unknown {
-  const table = values[name]
+  const table = (values as Readonly<Record<string, Fields | undefined>>)[name]
   if (table !== undefined && ['string', 'number', 'boolean'].includes(typeof value)) {
     const key = String(value)
     if (Object.hasOwn(table, key)) return table[key]

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { Fault } from '../../schemas/fault.js'
+import { customerNames, meterNames, siteNames } from '../../schemas/gateway/cis-names.js'
 import type { SqlCisSettings } from '../../schemas/settings/gateway-cis.js'
 import type { Cis } from './cis.js'
-import { customerNames, meterNames, siteNames, toRecord } from './field-map.js'
+import { toRecord } from './field-map.js'
 
 type Row = Readonly<Record<string, unknown>>
 

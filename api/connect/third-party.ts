@@ -1,15 +1,14 @@
-import type { ConnectSettings, Subscription } from '../../schemas/gateway/connect.js'
+import type { Subscription } from '../../schemas/gateway/connect.js'
 import { type EspiScope, isEspiScope, readEspiScope } from '../../schemas/gateway/espi-scope.js'
 import type { Customers } from '../access/account-status.js'
 import { type AuthorizeOptions, authorize, identifyRequest } from '../access/authorize.js'
 import type { Answer } from '../answer.js'
 import type { Grant, Identified } from '../identity/identity.js'
-import { spellRefusal } from '../identity/refusal.js'
+import { logRefusal } from '../identity/refusal.js'
 import type { GatewayRequest } from '../request.js'
 
 export interface ThirdPartyOptions extends AuthorizeOptions {
   readonly customers: Customers
-  readonly connect: ConnectSettings
 }
 
 /** What the token of an application opens. */
@@ -22,12 +21,13 @@ export interface OpenedShare extends Subscription {
  * nothing here. It never counts as a failed attempt of the customer, who did not send it.
  */
 export function createThirdParties(options: ThirdPartyOptions) {
-  const { connect, customers } = options
-  const applications = new Set(connect.applications.map(({ clientId }) => clientId))
-  const applicationOf = (grant: Grant | undefined) =>
-    grant?.application !== undefined && applications.has(grant.application)
-      ? grant.application
-      : undefined
+  const { applications, customers } = options
+  /** A token that names two applications is nobody's. */
+  const applicationOf = (grant: Grant | undefined) => {
+    const [application, ...more] = grant?.applications ?? []
+    if (application === undefined || more.length > 0) return undefined
+    return applications?.has(application) ? application : undefined
+  }
   return {
     /** What a token opens, or why it is refused. */
     judge: async (request: GatewayRequest): Promise<Answer | OpenedShare> => {
@@ -61,9 +61,9 @@ function scopeOf(grant: Grant | undefined): EspiScope | undefined {
 
 function challenge(request: GatewayRequest, identified: Identified): Answer {
   const error = request.authorization === undefined ? '' : ' error="invalid_token"'
-  const reason = identified.kind === 'refused' ? spellRefusal(identified) : 'revoked'
+  const why = identified.kind === 'refused' ? logRefusal(identified) : { reason: 'revoked' }
   const headers = [['WWW-Authenticate', `Bearer${error}`]] as const
-  return { kind: 'bare', status: 401, headers, reason }
+  return { kind: 'bare', status: 401, headers, ...why }
 }
 
 function forbid(reason: string, pseudonym?: string): Answer {

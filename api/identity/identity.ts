@@ -18,7 +18,8 @@ export interface IdentityOptions {
 
 /** To which application a token was issued, and for which scopes (RFC 9068). */
 export interface Grant {
-  readonly application: string | undefined
+  /** Its names in the claims of the token; several contradict each other. */
+  readonly applications: readonly string[]
   readonly scopes: readonly string[]
 }
 

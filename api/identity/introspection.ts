@@ -1,3 +1,4 @@
+import { introspectionName } from '../../pipeline/ledger/systems.js'
 import { Fault } from '../../schemas/fault.js'
 import { identifierSchema } from '../../schemas/gateway/customer.js'
 import { parseObject } from '../../schemas/json.js'
@@ -41,7 +42,7 @@ export function createIntrospection(options: IntrospectionOptions): Identity {
     connectionsMax: 64,
     answerBytesMax,
   })
-  const system = `identity ${new URL(settings.url).origin}` as const
+  const system = introspectionName(settings)
   const ask = async (token: string, requests: number) => {
     try {
       const claims = await introspect({ ...options, send: caller.send }, token)

@@ -115,14 +115,24 @@ export function findGrantProblem(
   return refused('scope', describeMismatch(scopes, needed.scopes))
 }
 
-/** The application is `client_id`, or `azp` of providers that are older than RFC 9068. */
+/** Of the application: RFC 9068, OpenID Connect Core, Okta, and Entra ID in its version 1.0. */
+const applicationClaims = ['client_id', 'azp', 'cid', 'appid']
+
+/**
+ * What a token grants. Providers name the application and the scopes differently: `scope` is of RFC 9068,
+ * `scp` of Okta (a list) and Entra ID (a text).
+ */
 export function grantOf(claims: Claims): Grant {
-  const { scope, client_id, azp } = claims
-  const application = client_id ?? azp
+  const named = applicationClaims.map((name) => claims[name])
   return {
-    application: typeof application === 'string' ? application : undefined,
-    scopes: typeof scope === 'string' ? scope.split(' ') : [],
+    applications: [...new Set(named.filter((one) => typeof one === 'string'))],
+    scopes: [...new Set([...scopesOf(claims['scope']), ...scopesOf(claims['scp'])])],
   }
+}
+
+function scopesOf(claim: unknown): readonly string[] {
+  if (typeof claim === 'string') return claim.split(' ')
+  return Array.isArray(claim) ? claim.filter((one) => typeof one === 'string') : []
 }
 
 /** Refuses a token that names no customer. What it grants is known only if it is valid otherwise. */

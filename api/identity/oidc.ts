@@ -15,7 +15,7 @@ import {
   refuseUnnamed,
 } from './jwt.js'
 import { createKeySet, type KeySet } from './key-set.js'
-import { describeMismatch, refused } from './refusal.js'
+import { describeMismatch, type Refused, refused } from './refusal.js'
 import { createTokenCache } from './token-cache.js'
 
 export interface OidcOptions extends IdentityOptions {
@@ -107,7 +107,7 @@ export function createOidc(options: OidcOptions): Identity {
 
 interface JudgeOptions extends OidcOptions {
   readonly issuers: ReadonlyMap<string, Issuer>
-  /** Where there is one issuer only, and its key is known, jose alone judges `iss`. */
+  /** Where there is one issuer only, and its key is known, `iss` is read after the signature. */
   readonly sole: Issuer | undefined
 }
 type Judged = Verified | Identified
@@ -123,11 +123,24 @@ function judge(token: string, options: JudgeOptions): Identified | Promise<Judge
   if (!mayBeAccess(header, settings.tokenType)) return refused('token type')
   const prove = (issuer: Issuer, key: TrustedKey | undefined) =>
     key === undefined ? refused('unknown key') : verifyBy({ token, key, issuer }, options)
+  const issuerOf = (): Issuer | Refused => {
+    const iss = jwt.claims()?.['iss']
+    const issuer = typeof iss === 'string' ? issuers.get(iss) : undefined
+    return issuer ?? refused('issuer', describeMismatch(iss, [...issuers.keys()]))
+  }
   const known = options.sole?.keys.known(algorithm, header.kid)
-  if (options.sole !== undefined && known !== undefined) return prove(options.sole, known)
-  const iss = jwt.claims()?.['iss']
-  const issuer = typeof iss === 'string' ? issuers.get(iss) : undefined
-  if (issuer === undefined) return refused('issuer', describeMismatch(iss, [...issuers.keys()]))
+  if (options.sole !== undefined && known !== undefined) {
+    return verifyBy({ token, key: known, issuer: options.sole }, options).then((judged) => {
+      if (!('kind' in judged && judged.kind === 'refused' && judged.reason === 'signature')) {
+        return judged
+      }
+      // Without key ids the key of any token is known: it may be that of another provider.
+      const issuer = issuerOf()
+      return 'kind' in issuer ? issuer : judged
+    })
+  }
+  const issuer = issuerOf()
+  if ('kind' in issuer) return issuer
   const found = issuer.keys.find(algorithm, header.kid)
   return found instanceof Promise ? found.then((key) => prove(issuer, key)) : prove(issuer, found)
 }

@@ -1,3 +1,4 @@
+import type { Answer } from '../answer.js'
 import type { Identified } from './identity.js'
 
 export type Refused = Extract<Identified, { readonly kind: 'refused' }>
@@ -7,7 +8,15 @@ export function refused(reason: string, detail?: string): Refused {
   return { kind: 'refused', reason, ...(detail === undefined ? {} : { detail }) }
 }
 
-/** The reason of a refusal with its detail, for the log. */
+/**
+ * The reason and the detail of a refusal, for the log. They stay apart, since a client chooses the detail:
+ * metrics count by the reason, and would keep a series for each text.
+ */
+export function logRefusal({ reason, detail }: Refused): Pick<Answer, 'reason' | 'reasonDetail'> {
+  return { reason, ...(detail !== undefined && { reasonDetail: detail }) }
+}
+
+/** The reason of a refusal with its detail, for the operator. */
 export function spellRefusal({ reason, detail }: Refused): string {
   return detail === undefined ? reason : `${reason}: ${detail}`
 }

@@ -5,14 +5,13 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { TLSSocket } from 'node:tls'
-import { Fault } from '../../schemas/fault.js'
 import type { GatewayLimits, MutualSettings } from '../../schemas/settings/gateway-listener.js'
 import type { GatewayResponse, IsStreamed } from '../request.js'
 import { createAllow } from './allow.js'
 import { readCertificates } from './certificates.js'
 import { createAccept } from './clients.js'
 import { createDrain } from './https-drain.js'
-import { type Listener, type ListenerOptions, piecesMaxOf } from './listener.js'
+import { type Listener, type ListenerOptions, piecesMaxOf, toListenFault } from './listener.js'
 import { createRateLimit, paceHandshakes } from './pace.js'
 import { framingOfRequest, readFields, serveAll } from './strict.js'
 
@@ -71,7 +70,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
   })
   server.listen({ host: settings.host, port: settings.port })
   await once(server, 'listening').catch((cause: unknown) => {
-    throw toFault(settings, cause)
+    throw toListenFault(settings, cause)
   })
   const place = server.address()
   const port = typeof place === 'object' && place !== null ? place.port : settings.port
@@ -127,7 +126,10 @@ function createServe(options: HttpsOptions): Serve {
         refused.add(request.socket)
         return refuse(framing.status, at)
       }
-      if (streamed) return await handle({ ...asked, body: '', stream: readStream(request, limits) })
+      if (streamed) {
+        const stream = readStream(request, limits)
+        return await handle({ ...asked, body: '', stream, isComplete: () => request.complete })
+      }
       const body = framing.kind === 'body' ? await readBody(request, limits) : ''
       if (typeof body !== 'string') return refuse(body, at)
       return await handle({ ...asked, body })
@@ -224,14 +226,6 @@ function cutOff(request: IncomingMessage): void {
   request.socket.on('data', () => undefined)
   request.removeAllListeners('data')
   request.destroy()
-}
-
-function toFault({ host, port }: MutualSettings, cause: unknown): Fault {
-  const { code } = cause as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE') {
-    return new Fault('PORT_TAKEN', `another program listens on ${host}:${port}`, { cause })
-  }
-  return new Fault('LISTENER', `cannot listen on ${host}:${port} (${code})`, { cause })
 }
 
 /** HTTP statuses of Node's parser errors; any other parser error is a 400. */

@@ -1,3 +1,4 @@
+import { Fault } from '../../schemas/fault.js'
 import type { GatewayLimits } from '../../schemas/settings/gateway-listener.js'
 import type { Handle, Refuse } from '../request.js'
 
@@ -39,4 +40,20 @@ const piecesMaxMin = 256
  */
 export function piecesMaxOf({ bodyBytesMax }: Pick<GatewayLimits, 'bodyBytesMax'>): number {
   return Math.max(piecesMaxMin, bodyBytesMax / pieceBytesMin)
+}
+
+interface Place {
+  readonly host: string
+  readonly port: number
+}
+
+/** Why a listener cannot have its place. */
+export function toListenFault({ host, port }: Place, cause: unknown): Fault {
+  const { code } = cause as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') {
+    const detail = `another program listens on ${host}:${port}; stop it, or choose another port`
+    return new Fault('PORT_TAKEN', detail, { cause })
+  }
+  const detail = `cannot listen on ${host}:${port} (${code}); fix host and port in the profile`
+  return new Fault('LISTENER', detail, { cause })
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { ListenSettings } from '../../schemas/settings/gateway-listener.js'
 import { readCertificates } from './certificates.js'
-import type { Listener } from './listener.js'
+import { type Listener, toListenFault } from './listener.js'
 import { createReceive, type ReceiveState, type UwsOptions } from './uws-receive.js'
 import type { UwsApp, UwsResponse, UwsSocket } from './uws-types.js'
 
@@ -94,11 +94,7 @@ async function expectFree({ host, port }: ListenSettings): Promise<void> {
     probe.listen({ host, port, exclusive: true })
     await once(probe, 'listening')
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    if (code === 'EADDRINUSE') {
-      throw new Fault('PORT_TAKEN', `another program listens on ${host}:${port}`, { cause })
-    }
-    throw new Fault('LISTENER', `cannot listen on ${host}:${port} (${code})`, { cause })
+    throw toListenFault({ host, port }, cause)
   } finally {
     await new Promise((resolve) => probe.close(resolve))
   }

@@ -25,13 +25,14 @@ export function createRestMdm(
       for (const [name, value] of Object.entries({ meterId, from, to })) {
         url.searchParams.set(name, value)
       }
-      const { status, type, text } = await client.send({ method: 'GET', url: url.href, headers })
+      const response = await client.send({ method: 'GET', url: url.href, headers })
+      const { status, type, text, isWhole } = response
       if (status === 204 || status === 404) return undefined
       if (status !== 200) {
         throw new Fault('MDM_UNREACHABLE', `the MDM at ${url.origin} returned status ${status}`)
       }
       const format = formats[type.split(';')[0]?.trim().toLowerCase() ?? '']
-      if (format !== undefined) return { format, text }
+      if (format !== undefined) return { format, text, isWhole }
       throw new Fault('MDM_ANSWER', `the MDM at ${url.origin} returned neither CSV nor NDJSON`)
     },
     close: async () => client.close(),

@@ -1,8 +1,8 @@
-import { type BillsOf, ownAccounts, ownBills } from '../../pipeline/store/own-bills.js'
-import { sql, typed } from '../../pipeline/store/sql.js'
+import { type BillsOf, ownAccounts, ownBills } from '../../pipeline/store/own/bills.js'
+import { join, sql, typed } from '../../pipeline/store/sql.js'
 import type { BillsQuery } from '../../schemas/gateway/reads.js'
 import type { Zone } from '../../schemas/time/zone.js'
-import { fromCursor, toCursor } from './cursor.js'
+import { fromKeyCursor, toKeyCursor } from './cursor.js'
 import { refuseDays } from './range.js'
 import { badCursor, badQuery, type Reading } from './reading.js'
 import type { ReadSource } from './source.js'
@@ -25,26 +25,37 @@ export async function readOwnBills(
 ): Promise<Reading> {
   const refusal = refuseDays({ from, to }, daysMax)
   if (refusal !== undefined) return badQuery(refusal)
-  const page = cursor === undefined ? { at: 0 } : fromCursor(cursor, [from, to])
-  if (page === undefined) return badCursor
+  const behind = cursor === undefined ? first : fromKeyCursor(cursor, [from, to], first.length)
+  if (behind === undefined) return badCursor
   const lines = await source.lines({
-    sql: billsSql({ clientId, timeZone: zone.timeZone, from, to, at: page.at, pageMax }),
+    sql: billsSql({ clientId, timeZone: zone.timeZone, from, to, behind, pageMax }),
   })
-  const hasMore = lines.length > pageMax
-  const next = hasMore ? toCursor({ at: page.at + pageMax, publishedSeq: 0 }, [from, to]) : null
-  const bills = lines.slice(0, pageMax).join(',')
-  return { kind: 'found', body: `{"cursor":${JSON.stringify(next)},"bills":[${bills}]}` }
+  const shown = lines.slice(0, pageMax)
+  const last = lines.length > pageMax ? shown.at(-1) : undefined
+  const next = last === undefined ? null : toKeyCursor(keyOf(JSON.parse(last)), [from, to])
+  return { kind: 'found', body: `{"cursor":${JSON.stringify(next)},"bills":[${shown.join(',')}]}` }
 }
+
+/** The texts by which bills are ordered, of a bill and before all bills. */
+const keyOf = (
+  bill: Readonly<Record<'firstDay' | 'accountNumber' | 'externalSiteId' | 'meterId', string>>,
+) => [bill.firstDay, bill.accountNumber, bill.externalSiteId, bill.meterId]
+const first = ['', '', '', '']
 
 interface PageWanted extends BillsOf {
   readonly from: string
   readonly to: string
-  /** Bills before the page. */
-  readonly at: number
+  /** The key of the bill before the page. */
+  readonly behind: readonly string[]
   readonly pageMax: number
 }
 
-function billsSql({ from, to, at, pageMax, ...of }: PageWanted) {
+function billsSql({ from, to, behind, pageMax, ...of }: PageWanted) {
+  const key = sql`(toString(start_date), account_number, external_site_id, meter_id)`
+  const last = join(
+    behind.map((text) => sql`${text}`),
+    sql`, `,
+  )
   return sql`SELECT b.account_number AS accountNumber, b.external_site_id AS externalSiteId, b.meter_id AS meterId,
       b.commodity AS commodity, toString(b.start_date) AS firstDay, toString(b.last_date) AS lastDay,
       b.status AS status, b.reason AS reason, b.quantity AS quantity, b.unit AS unit,
@@ -55,8 +66,9 @@ function billsSql({ from, to, at, pageMax, ...of }: PageWanted) {
     (
       SELECT * FROM (${ownBills(of)})
       WHERE start_date <= ${typed('Date', to)} AND last_date >= ${typed('Date', from)}
+        AND ${key} > (${last})
     ) AS b
     ANY LEFT JOIN (SELECT * FROM bill_variance WHERE account_number IN ${ownAccounts(of)}) AS v
       ON v.account_number = b.account_number AND v.meter_id = b.meter_id AND v.start_date = b.start_date
-    ORDER BY b.start_date, b.account_number, b.meter_id LIMIT ${pageMax + 1} OFFSET ${at}`
+    ORDER BY b.start_date, b.account_number, b.external_site_id, b.meter_id LIMIT ${pageMax + 1}`
 }

@@ -1,11 +1,15 @@
 import { literal, type Sql, sql, typed } from '../../pipeline/store/sql.js'
 import type { ChangesQuery } from '../../schemas/gateway/reads.js'
+import { daysBehind, type PeriodClock } from '../../schemas/rating/slots.js'
 import { badQuery, type Reading } from './reading.js'
 import type { ReadSource } from './source.js'
 
 export interface ChangesContext {
   readonly source: ReadSource
+  /** Waits until the server has what was written at other replicas: none shows a number before its reads. */
+  readonly catchUp: () => Promise<void>
   readonly pageMax: number
+  readonly periodClock: PeriodClock
 }
 
 /** Changes behind this place are wanted: all of later publications, and of this one by their hash. */
@@ -28,16 +32,19 @@ const lastHash = '18446744073709551615'
  * `since` it has only the number from which to pull. `gone` if changes after `since` are no longer kept.
  */
 export async function readChanges(
-  { source, pageMax }: ChangesContext,
+  { source, catchUp, pageMax, periodClock }: ChangesContext,
   { since, cursor }: ChangesQuery,
 ): Promise<Reading> {
   const place = placeOf({ since, cursor })
   if (place === undefined) return badQuery('cursor: use the cursor of an answer')
+  await catchUp()
   const window = await readWindow(source, place)
   if (since === undefined && cursor === undefined) return toReading(window.newest, null, [])
   if (!window.isKept) return { kind: 'gone' }
   const upto = Math.min(window.newest, place.seq + publicationsMax)
-  const lines = await source.lines({ sql: changesSql({ place, window, upto, pageMax }) })
+  const lines = await source.lines({
+    sql: changesSql({ place, window, upto, pageMax, periodClock }),
+  })
   const cut = lines.length < pageMax ? undefined : lastPlace(lines.at(-1) ?? '')
   if (cut !== undefined) return toReading(cut.seq - 1, toCursorText(cut), lines)
   const hasMore = upto < window.newest
@@ -96,15 +103,14 @@ function isNext(seq: number): Sql {
   return sql`arrival != 0 AND published_seq >= ${seq} AND published_seq <= ${seq + publicationsMax}`
 }
 
-interface PageWanted {
+interface PageWanted extends Pick<ChangesContext, 'pageMax' | 'periodClock'> {
   readonly place: Place
   readonly window: Window
   readonly upto: number
-  readonly pageMax: number
 }
 
 /** Changes of one meter in one publication have the same hash and are not divided by a page. */
-function changesSql({ place: { seq, hash }, window, upto, pageMax }: PageWanted): Sql {
+function changesSql({ place: { seq, hash }, window, upto, ...page }: PageWanted): Sql {
   const [from, to] = [typed('UInt64', seq), typed('UInt64', upto)]
   return sql`SELECT toUInt32(published_seq) AS publishedSeq,
       formatDateTime(toDateTime(published_at, 'UTC'), '%Y-%m-%dT%H:%i:%SZ') AS publishedAt, meter_id AS meterId,
@@ -127,7 +133,7 @@ function changesSql({ place: { seq, hash }, window, upto, pageMax }: PageWanted)
         ON p.arrival = bitShiftRight(u.version, 32)
       GROUP BY p.published_seq, p.published_at, u.meter_id
       UNION ALL
-      SELECT r.published_seq, r.published_at, b.meter_id, min(b.start_date), max(b.last_date),
+      SELECT r.published_seq, r.published_at, b.meter_id, min(b.start_date), max(b.last_date) + ${literal(daysBehind(page.periodClock))},
         arraySort(groupUniqArrayArray(b.client_ids)) AS owners, owners, 'cost'
       FROM bill_row AS b
       INNER JOIN (SELECT * FROM bill_run_current WHERE published_seq BETWEEN ${from} AND ${to}) AS r ON r.run = b.run
@@ -135,5 +141,5 @@ function changesSql({ place: { seq, hash }, window, upto, pageMax }: PageWanted)
       GROUP BY r.published_seq, r.published_at, b.meter_id
     )
     WHERE (published_seq, cityHash64(meter_id)) > (${from}, ${typed('UInt64', hash)})
-    ORDER BY published_seq, cityHash64(meter_id) LIMIT ${pageMax} WITH TIES`
+    ORDER BY published_seq, cityHash64(meter_id) LIMIT ${page.pageMax} WITH TIES`
 }

@@ -1,3 +1,4 @@
+import type { DayRange } from '../../pipeline/store/own/holds.js'
 import type { Granularity } from '../../schemas/gateway/reads.js'
 import {
   addDays,
@@ -11,18 +12,12 @@ import {
 /** From an instant up to another, exclusive; epoch seconds. */
 export type Span = readonly [start: number, end: number]
 
-/** Local days, `YYYY-MM-DD`, both included. */
-export interface DayRange {
-  readonly from: string
-  readonly to: string
-}
-
-/** Days of one page: with the finest usual length, 15 minutes, some 3,000 points. */
-const pageDays: Partial<Record<Granularity, number>> = { interval: 32, hour: 125 }
+/** Days of one page that reads intervals: with the finest usual length, 15 minutes, some 3,000. */
+const pageDays = 32
 
 /** Whether a page covers a part of the days only. */
 export function isPaged(granularity: Granularity): boolean {
-  return pageDays[granularity] !== undefined
+  return granularity === 'interval' || granularity === 'hour'
 }
 
 /** The time of local days. */
@@ -52,9 +47,8 @@ export function refuseDays(days: DayRange, daysMax: number): string | undefined 
 
 /** The part of a span that one page covers: an answer is bounded in what it reads, not only in what it has. */
 export function pageOf(zone: Zone, [start, end]: Span, granularity: Granularity): Span {
-  const most = pageDays[granularity]
-  if (most === undefined) return [start, end]
-  return [start, Math.min(end, zone.dayStart(addDays(localDay(zone, start), most)))]
+  if (!isPaged(granularity)) return [start, end]
+  return [start, Math.min(end, zone.dayStart(addDays(localDay(zone, start), pageDays)))]
 }
 
 /**

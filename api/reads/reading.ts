@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { readQuery } from '../../schemas/gateway/reads.js'
-import type { Answer } from '../answer.js'
+import { type Answer, wrongRequest } from '../answer.js'
 import type { GatewayRequest } from '../request.js'
 import { type FeedDownload, toDocument, toDownload } from './document.js'
 
@@ -41,6 +41,6 @@ async function toAnswer(request: GatewayRequest, reading: Reading): Promise<Answ
     case 'gone':
       return { kind: 'bare', status: 410, reason: 'older than what is kept' }
     case 'wrong':
-      return { kind: 'wrong', detail: reading.detail, reason: reading.detail }
+      return wrongRequest(reading.detail)
   }
 }

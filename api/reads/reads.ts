@@ -25,11 +25,12 @@ export interface ReadsOptions {
   readonly tracer: Tracer | undefined
   readonly openFeed: OpenFeed
   readonly sharedUsage: SharedUsage
+  readonly catchUp: ChangesContext['catchUp']
 }
 
 /** The routes that read, with a connection of their own as the store's reader. */
 export function createReadRoutes(
-  { profile, reader, tracer, openFeed, sharedUsage }: ReadsOptions,
+  { profile, reader, tracer, openFeed, sharedUsage, catchUp }: ReadsOptions,
   authorization: Omit<ForCustomerOptions, 'perCustomerMax'>,
 ): { readonly routes: readonly Route[]; close(): Promise<void> } {
   const { reads } = profile
@@ -39,7 +40,15 @@ export function createReadRoutes(
     silentMsMax: 2 * reads.secondsMax * 1_000,
   })
   const source = createReadSource(store, reads)
-  const context = { ...reads, source, zone: createZone(profile.timeZone), now: () => new Date() }
+  const context = {
+    ...reads,
+    source,
+    catchUp,
+    zone: createZone(profile.timeZone),
+    periodClock: profile.billing.periodClock,
+    units: profile.usage.unit,
+    now: () => new Date(),
+  }
   const forCustomer = createForCustomer({ ...authorization, perCustomerMax: reads.perCustomerMax })
   const get = { method: 'GET', access: 'bearer' } as const
   const usage = withQuery(usageQuerySchema, (clientId, query) =>
@@ -58,10 +67,7 @@ export function createReadRoutes(
       ...(reads.users === undefined ? [] : [changesRoute(context, reads.users)]),
       ...(reads.connect === undefined
         ? []
-        : createConnectRoutes(
-            { ...context, sharedUsage, download },
-            { ...authorization, connect: reads.connect },
-          )),
+        : createConnectRoutes({ ...context, sharedUsage, download }, authorization)),
     ],
     close: () => store.close(),
   }

@@ -6,7 +6,7 @@ import type { Registrar } from './register.js'
 
 export interface CustomerOptions extends AuthorizeOptions {
   readonly customers: Customers
-  /** Registers each returned customer, and that one has no site any more. */
+  /** Registers each returned customer, and where one has no meter any more. */
   readonly registrar: Pick<Registrar, 'add'>
 }
 
@@ -19,8 +19,9 @@ export function createCustomer(options: CustomerOptions): RouteHandler {
     const named = await authenticate(options, request)
     if (named.kind === 'refused') return denyToken(named)
     const found = await options.customers.read(named.clientId)
-    if (found.hasNoSite) {
-      options.registrar.add({ clientId: named.clientId, acctStatus: '', meters: [] })
+    if (found.withoutMeter !== undefined) {
+      const without = { clientId: named.clientId, acctStatus: '', meters: [] }
+      options.registrar.add({ ...without, partialSites: found.withoutMeter })
     }
     const refusal = await authorize(options, named, found.status)
     if (refusal !== undefined) return refusal

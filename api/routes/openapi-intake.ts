@@ -9,8 +9,11 @@ const inHeader = (name: string, isRequired: boolean, description: string): Json 
   description,
   schema: { type: 'string' },
 })
+const detail = {
+  'application/json': { schema: { $ref: '#/components/schemas/WrongRequest' } },
+} as const
 const refused = {
-  400: { description: 'The request is invalid; detail names the problem and the remedy' },
+  400: { description: 'The request is invalid', content: detail },
   401: { description: 'Wrong service account credentials' },
   429: { description: 'Too many requests of this address in this second; no body' },
   503: { description: 'Outage, or not enough free disk space; no body' },
@@ -80,7 +83,11 @@ export function toIntakePaths({ isDeprecated }: { readonly isDeprecated: boolean
             'application/x-ndjson': { schema: { type: 'string' } },
           },
         },
-        responses: { ...durable, ...refused },
+        responses: {
+          ...durable,
+          413: { description: 'The body is longer than 4 MB', content: detail },
+          ...refused,
+        },
       },
     },
   }

@@ -15,8 +15,8 @@ export const pulledSchemas = { changesSchema } as const
 
 export interface ReadPathsOptions {
   readonly isDeprecated: boolean
-  /** Responses to requests that fail, by status. */
-  readonly refused: Json
+  /** Responses to requests that fail, by status; 404 if that is the one to customers without an account. */
+  readonly refused: Json & { readonly 404?: { readonly description: string } }
 }
 
 const tag = { ETag: { schema: { type: 'string' }, description: 'For If-None-Match' } } as const
@@ -33,6 +33,14 @@ const busy = {
  */
 export function toReadPaths({ isDeprecated, refused }: ReadPathsOptions): Json {
   const bearer = { security: [{ bearer: [] }], ...(isDeprecated && { deprecated: true }) }
+  /** Without an account the status depends on the profile. */
+  const notFound = (what: string) =>
+    404 in refused
+      ? {
+          ...refused[404],
+          description: `${what}: no body. ${refused[404].description}: no account`,
+        }
+      : { description: `${what}; no body` }
   return {
     '/gateway/usage': {
       get: {
@@ -43,7 +51,7 @@ export function toReadPaths({ isDeprecated, refused }: ReadPathsOptions): Json {
         responses: {
           ...found('Usage', 'A page of points in order of time'),
           ...refused,
-          404: { description: 'The customer has no such meter, or no account; no body' },
+          404: notFound('The customer has no such meter'),
           ...busy,
         },
       },
@@ -70,7 +78,7 @@ export function toReadPaths({ isDeprecated, refused }: ReadPathsOptions): Json {
             content: { 'application/atom+xml': { schema: { type: 'string' } } },
           },
           ...refused,
-          404: { description: 'The customer has no reads in these days, or no account; no body' },
+          404: notFound('The customer has no reads in these days'),
           429: busy[429],
         },
       },

@@ -1,6 +1,10 @@
 import { z } from 'zod'
 import { bindRequestSchema } from '../../schemas/gateway/bind-request.js'
-import { customerSchema, identifierSchema } from '../../schemas/gateway/customer.js'
+import {
+  type CustomerRules,
+  customerSchemaBy,
+  identifierSchema,
+} from '../../schemas/gateway/customer.js'
 import type { ErrorStyle } from '../../schemas/settings/gateway.js'
 import { denials } from '../answer.js'
 import { toConnectPaths } from './openapi-connect.js'
@@ -13,6 +17,8 @@ export interface OpenApiOptions {
   readonly isDeprecated: boolean
   readonly errorStyle: ErrorStyle
   readonly unknownStatus: 401 | 404
+  /** Which fields of a customer are in every answer. */
+  readonly required: CustomerRules['required']
   readonly hasBind: boolean
   /** Whether customers may read their usage. */
   readonly hasReads: boolean
@@ -52,18 +58,22 @@ const wrongRequest = z
   .object({ detail: z.string().describe('The invalid field and how to fix it') })
   .meta({ id: 'WrongRequest' })
 
-const bodies = { customerSchema, loginResult, bindResult, bindOutcome, errorModel, wrongRequest }
+const bodies = { loginResult, bindResult, bindOutcome, errorModel, wrongRequest }
 
 /** The gateway as OpenAPI 3.1; its JSON Schemas (2020-12) are generated from the zod schemas. */
 export function toOpenApi(options: OpenApiOptions): Json {
   const { version, hasBind, hasIntake, isDeprecated } = options
   const hasMutual = hasBind || hasIntake || options.hasPull
-  const reads = { isDeprecated, refused: { ...wrong(options), ...denied(options), ...outage } }
+  const reads = { isDeprecated, refused: { ...wrongRead, ...denied(options), ...outage } }
   const bearer = { security: [{ bearer: [] }], ...(isDeprecated && { deprecated: true }) }
   const login = denied({ ...options, errorStyle: 'table' })
   return {
     openapi: '3.1.0',
-    info: { title: 'Tieline gateway', version: version.replace('v', '') },
+    info: {
+      title: 'Tieline gateway',
+      version: version.replace('v', ''),
+      description: 'A version may add optional fields to its answers: ignore those you do not know',
+    },
     servers: [{ url: `/${version}` }],
     paths: {
       '/gateway/login': {
@@ -152,11 +162,12 @@ function good(name: string, description: string): Json {
   return { 200: { description, content: json(name) } }
 }
 
+const wrongRead = {
+  400: { description: 'The request is invalid', content: json('WrongRequest') },
+} as const
+
 function wrong({ errorStyle }: OpenApiOptions): Json {
-  const description = 'The request is invalid'
-  return {
-    400: errorStyle === 'table' ? { description, content: json('WrongRequest') } : { description },
-  }
+  return errorStyle === 'table' ? wrongRead : { 400: { description: 'The request is invalid' } }
 }
 
 /** Refusals by status, each with its possible codes. */
@@ -177,9 +188,12 @@ function denied({ errorStyle, unknownStatus }: OpenApiOptions): Json {
 }
 
 /** Schemas by name, including the ones that they refer to. */
-function toComponents({ hasReads, hasPull }: OpenApiOptions): Json {
-  const used = { ...bodies, ...(hasReads && readSchemas), ...(hasPull && pulledSchemas) }
-  const outputs = Object.values(used).map((schema) => z.toJSONSchema(schema, { io: 'output' }))
+function toComponents({ hasReads, hasPull, required }: OpenApiOptions): Json {
+  const customer = customerSchemaBy({ required })
+  const used = { customer, ...bodies, ...(hasReads && readSchemas), ...(hasPull && pulledSchemas) }
+  const outputs = Object.values(used).map((schema) =>
+    z.toJSONSchema(schema, { io: 'output', override: leaveOpen }),
+  )
   const all = [...outputs, z.toJSONSchema(bindRequestSchema, { io: 'input' })]
   // A referenced schema is listed in its own $defs; the remaining object then has no id.
   const named = all.flatMap(({ $schema: _, $defs = {}, id, ...schema }) => [
@@ -190,4 +204,9 @@ function toComponents({ hasReads, hasPull }: OpenApiOptions): Json {
     key === 'id' && typeof value === 'string' ? undefined : value,
   )
   return JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')) as Json
+}
+
+/** A version may get new fields in its answers (specification 9.3), which zod would exclude. */
+function leaveOpen({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
 }

@@ -13,6 +13,7 @@ export function createReferenceRoutes(profile: Profile): readonly Route[] {
         isDeprecated: deprecatedOn !== undefined,
         errorStyle: profile.errorStyle,
         unknownStatus: profile.login.unknown,
+        required: profile.cis?.required ?? 'full',
         hasBind: profile.bind !== undefined,
         hasReads: profile.reads !== undefined,
         hasPull: profile.reads?.users !== undefined,

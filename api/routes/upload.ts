@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream'
 import type { Intake } from '../../schemas/settings/intake.js'
-import type { Answer } from '../answer.js'
+import { wrongRequest } from '../answer.js'
 import type { GatewayRequest } from '../request.js'
 import type { Route, RouteHandler } from '../route.js'
+import { createPush } from './push.js'
 
 export interface IntakeRouteOptions {
   readonly intake: Intake
@@ -23,11 +24,11 @@ export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[
   const { intake } = options
   const put = { ...mutual, method: 'PUT', path: '/files/*', isStreamed: true } as const
   const get = { ...mutual, method: 'GET', path: '/files/*' } as const
-  const post = { ...mutual, method: 'POST', path: '/usage' } as const
+  const post = { ...mutual, method: 'POST', path: '/usage', isStreamed: true } as const
   return [
     { ...put, name: 'upload', run: guarded((sender) => createUpload(intake, sender)) },
     { ...get, name: 'receipt', run: guarded((sender) => createReceipt(intake, sender)) },
-    { ...post, name: 'push', run: guarded((sender) => createPush(intake, sender)) },
+    { ...post, name: 'push', run: guarded(createPush(intake)) },
   ]
 }
 
@@ -39,16 +40,19 @@ export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[
 function createUpload(intake: Intake, sender: string): RouteHandler {
   return async (request, { rest, version }) => {
     const hash = toHash(request.field?.('repr-digest'))
-    if (hash === undefined) return wrong('send the SHA-256 as Repr-Digest: sha-256=:<base64>:')
+    if (hash === undefined)
+      return wrongRequest('send the SHA-256 as Repr-Digest: sha-256=:<base64>:')
     const range = toRange(request)
     if (range === undefined) {
-      return wrong('send Content-Length, and Content-Range: bytes <from>-<to>/<all> to resume')
+      return wrongRequest(
+        'send Content-Length, and Content-Range: bytes <from>-<to>/<all> to resume',
+      )
     }
     const taken = await intake.take(
       { sender, name: rest, hash, ...range },
       request.stream ?? Readable.from([]),
     )
-    if (taken.kind === 'wrong') return wrong(taken.detail)
+    if (taken.kind === 'wrong') return wrongRequest(taken.detail)
     if (taken.kind === 'part') {
       return { kind: 'bare', status: 409, headers: [['Upload-Offset', String(taken.bytes)]] }
     }
@@ -64,34 +68,6 @@ function createReceipt(intake: Intake, sender: string): RouteHandler {
     const body = await intake.receipt({ sender, of: rest })
     return body === undefined ? { kind: 'bare', status: 404 } : { kind: 'good', body }
   }
-}
-
-const formats: ReadonlyMap<string, 'csv' | 'ndjson'> = new Map([
-  ['text/csv', 'csv'],
-  ['application/x-ndjson', 'ndjson'],
-])
-
-/** `POST /usage`: rows of the feed in the header field `Feed`; 202 when they are durable. */
-function createPush(intake: Intake, sender: string): RouteHandler {
-  return async (request, { version }) => {
-    const [type = ''] = (request.field?.('content-type') ?? '').split(';')
-    const format = formats.get(type.trim().toLowerCase())
-    if (format === undefined) return wrong(`send as ${[...formats.keys()].join(' or ')}`)
-    const feed = request.field?.('feed') ?? ''
-    const gathered = await intake.push({ sender, feed, format, text: request.body })
-    if (gathered.kind === 'wrong') return wrong(gathered.detail)
-    const { fileName, rows } = gathered
-    const receipt = `/${version}/files/${fileName}`
-    return {
-      kind: 'accepted',
-      body: JSON.stringify({ rows, fileName, receipt }),
-      location: receipt,
-    }
-  }
-}
-
-function wrong(detail: string): Answer {
-  return { kind: 'wrong', detail, reason: detail }
 }
 
 function toHash(field: string | undefined): string | undefined {

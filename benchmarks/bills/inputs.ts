@@ -69,8 +69,9 @@ function* schedules(): Generator<Statement> {
   const version = '4294967296 + number AS version'
   const code = (number: string) => `concat('R', toString(${number}))`
   yield {
-    sql: `INSERT INTO schedule_version (arrival, feed, company_code, first_start)
-      SELECT 1, arrayJoin(['${feeds.join(`','`)}']), 'BENCH', '1970-01-01'`,
+    sql: `INSERT INTO schedule_version (arrival, feed, company_code, code, first_start)
+      SELECT 1, arrayJoin(['${feeds.join(`','`)}']),
+        'BENCH', arrayJoin(['', '${period.cycleId}', ${Array.from({ length: rateCodes }, (_, at) => `'R${at}'`)}]), '1970-01-01'`,
   }
   yield {
     sql: `INSERT INTO billing_cycle_row (billing_cycle_id, start_date, end_date, version)

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { receiptSchema } from '../../schemas/receipt.js'
 import type { Rig } from '../rig.js'
 import type { SentFile } from './actors/feeder.js'
+import { type Arrived, arrivalsOf } from './compare/compare.js'
 import { describeSights, judge, look } from './sight.js'
 
 export interface Acknowledgements {
@@ -24,13 +25,17 @@ export function createAcknowledgements(rig: Rig, files: readonly SentFile[]): Ac
   const prove = async (file: SentFile) => {
     for (;;) {
       const sights = await look(rig.store, file)
+      const arrivals = await arrivalsOf(rig).catch(() => undefined)
+      if (sights === undefined || arrivals === undefined) {
+        await sleep(restMs)
+        continue
+      }
       const family = files.filter((one) => one.family === file.family)
-      const judged = sights === undefined ? undefined : judge(sights, family)
-      if (sights !== undefined && (judged === 'nothing' || judged === 'partly')) {
+      const judged = judge(sights, family, notBefore(file, family, arrivals))
+      if (judged === 'nothing' || judged === 'partly') {
         missing.push(describeSights(sights, family))
       }
-      if (sights !== undefined) return
-      await sleep(restMs)
+      return
     }
   }
   const watch = async () => {
@@ -52,6 +57,18 @@ export function createAcknowledgements(rig: Rig, files: readonly SentFile[]): Ac
       await watching
     },
   }
+}
+
+/** A file, and those of its family that came later: only they may have taken its place. */
+function notBefore(
+  file: SentFile,
+  family: readonly SentFile[],
+  arrivals: readonly Arrived[],
+): readonly SentFile[] {
+  const numberOf = ({ name }: SentFile) =>
+    arrivals.findLast((one) => one.file_name === name && one.status === 'published')?.arrival
+  const own = numberOf(file) ?? 0
+  return family.filter((one) => one === file || (numberOf(one) ?? Infinity) > own)
 }
 
 function isAcknowledged(rig: Rig, file: SentFile): boolean {

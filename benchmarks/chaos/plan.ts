@@ -28,6 +28,7 @@ export interface PlannedFile {
 const streams = { feed: 1, meters: 2, month: 3, way: 4, flaws: 5, gzip: 6, repeat: 7 } as const
 const metersApart = 1_000
 const years = 10
+const daysUsual = 92
 const monthsAYear = 12
 /** A file of its own; one that is corrected, two corrections, the same bytes by another name, and pushed rows. */
 const corrections = [0, 0, 1, 2, 0, 3] as const
@@ -38,11 +39,12 @@ const sparseMember = 5
 export const chaosZone = 'America/Phoenix'
 
 /**
- * The file of a number: three months of a handful of meters, electric or gas, plain or gzip, some
- * with unusable rows. Of six files one stands alone; the others are a family: a file, two
- * corrections of some of its reads, its bytes once more under another name, and some reads alone.
+ * The file of a number: some days, by default three months, of a handful of meters, electric or gas,
+ * plain or gzip, some with unusable rows. Of six files one stands alone; the others are a family: a
+ * file, two corrections of some of its reads, its bytes once more under another name, and some reads
+ * alone.
  */
-export function planFile(seed: number, index: number): PlannedFile {
+export function planFile(seed: number, index: number, days = daysUsual): PlannedFile {
   const member = index % roundLength
   const family = member === 0 ? index : index - member + 1
   const pick = (count: number, stream: number, at: number) => draw(seed, stream, at) % count
@@ -69,7 +71,7 @@ export function planFile(seed: number, index: number): PlannedFile {
       meters: numberedMeters(count, first),
       seed: draw(seed, family, 0),
       firstDay: firstOf(month),
-      days: 92,
+      days,
       intervalSeconds: isGas ? 86_400 : 900,
       zone: chaosZone,
       ...(isGas && { shape: 'gas' }),
@@ -80,7 +82,7 @@ export function planFile(seed: number, index: number): PlannedFile {
 
 /** The files that hold all reads of a file's family: the first, and its corrections. */
 export function wholeFilesOf(seed: number, file: PlannedFile): readonly PlannedFile[] {
-  const member = (at: number) => planFile(seed, file.family + at)
+  const member = (at: number) => planFile(seed, file.family + at, file.usage.days)
   return corrections.slice(1, sparseMember - 1).map((_, at) => member(at))
 }
 

@@ -15,6 +15,8 @@ import { type ChaosResult, toResult } from './result.js'
 export interface ChaosOptions {
   readonly kills: number
   readonly seed: number
+  /** How many days a file has. */
+  readonly days?: number
   /** Milliseconds that a reader waits before it looks again. */
   readonly readerRestMs: number
   /** Keep the data folder of a run that went wrong. */
@@ -64,7 +66,7 @@ async function harm(remotes: Remotes, options: ChaosOptions, from: number): Prom
   const rig = await openRig({ name: 'chaos', profile, secret, say, asServer }, options)
   let isGood = false
   try {
-    const feeder = await createFeeder(rig, remotes, options.seed)
+    const feeder = await createFeeder(rig, remotes, options)
     const { files } = feeder
     const readers = createReaders(rig, files, {
       seed: options.seed,

@@ -79,17 +79,18 @@ export function isWhole(sights: ReadonlyMap<string, RowSum>, family: readonly Se
 /**
  * What a sight shows: nothing of the family, the rows and energy that its files leave, or
  * something that must never be seen. A row that a correction repeats unchanged stays with the file
- * that it first came in.
+ * that it first came in. Only what the `candidates` leave may be seen.
  */
 export function judge(
   sights: readonly Sight[],
   family: readonly SentFile[],
+  candidates = family,
 ): 'nothing' | SentFile | 'partly' {
   if (sights.length === 0) return 'nothing'
   const isOurs = sights.every((one) => family.some((file) => file.fileId === one.fileId))
   const rows = sights.reduce((sum, one) => sum + one.rows, 0)
   const micros = sights.reduce((sum, one) => sum + one.micros, 0n)
-  const whole = family.find((file) =>
+  const whole = candidates.find((file) =>
     file.sights.some(({ whole }) => whole.rows === rows && whole.micros === micros),
   )
   return isOurs && whole !== undefined ? whole : 'partly'

@@ -1,6 +1,6 @@
 import type { Settings, Store } from '../../pipeline/store/clickhouse.js'
 import type { Replica, Replicas } from '../../test/rig/replicas/start.js'
-import { statementText } from '../../test/rig/statement-text.js'
+import { statementText } from '../../test/rig/statements/statement-text.js'
 
 /** What happens around the statements of a client. */
 export interface Around {

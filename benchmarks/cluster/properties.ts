@@ -14,6 +14,7 @@ export const properties = [
   'erased accounts stored',
   'bills partly visible',
   'good files quarantined',
+  'good files unfinished',
   'statements refused',
 ] as const
 export type Property = (typeof properties)[number]
@@ -28,17 +29,24 @@ export interface Watch {
   look(): Promise<readonly Violation[]>
   /** Looks whether both replicas have a file whose source may be taken away, with all its rows. */
   lookAtSettled(arrival: number): Promise<readonly Violation[]>
+  /** From now on a good file has to end in time: published, or a duplicate, and settled. */
+  sent(file: SentFile): void
   /** Looks for bills that a run has published and that are not there. */
   lookAtBills(): Promise<readonly Violation[]>
   /**
-   * Looks for numbers that were given twice, for what is left of erased accounts and for missing rows; both
-   * replicas must be up to date.
+   * Looks for numbers that were given twice, for what is left of erased accounts, for missing rows and for good
+   * files that have not ended; both replicas must be up to date.
    */
   lookAtEnd(): Promise<readonly Violation[]>
   /** Reads of the account may vanish now. */
   erasing(account: string): void
   /** From now on no row of the account may be seen on any replica. */
   erased(account: string): void
+}
+
+interface SentFile {
+  readonly name: string
+  readonly arrival: number
 }
 
 interface Seen {
@@ -63,6 +71,7 @@ export function createWatch({ stores }: Replicas, prefix: string): Watch {
   const erasing = new Set<string>()
   const erased = new Set<string>()
   const known = new Set<string>()
+  const sent: SentFile[] = []
   const news = (found: readonly Violation[]) =>
     found.filter(({ property, what }) => {
       const isNew = !known.has(property + what)
@@ -103,10 +112,12 @@ export function createWatch({ stores }: Replicas, prefix: string): Watch {
       for (const replica of replicas) {
         found.push(...(await twiceGiven(stores[replica], replica)))
         found.push(...(await leftOf(stores[replica], { replica, accounts: [...erased] })))
+        found.push(...(await unfinished(stores[replica], { replica, sent })))
       }
       found.push(...(await missingBills(stores.r1)), ...(await missingRows(stores)))
       return news(found)
     },
+    sent: (file) => void sent.push(file),
     erasing: (account) => void erasing.add(account),
     erased: (account) => void erased.add(account),
   }
@@ -206,6 +217,21 @@ async function leftOf(
   return left.map(({ name, n }) => {
     return { property: 'erased accounts stored', what: `${replica}: ${n} rows of ${name}` }
   })
+}
+
+/** Good files without an end; those that were quarantined are reported as such. */
+async function unfinished(
+  store: Store,
+  { replica, sent }: { readonly replica: Replica; readonly sent: readonly SentFile[] },
+): Promise<readonly Violation[]> {
+  const ended = await store.rows<{ arrival: number }>({
+    sql: sql`SELECT arrival FROM file_state FINAL WHERE status = 'quarantined'
+      OR (status IN ('published', 'duplicate') AND settled_at IS NOT NULL)`,
+  })
+  const known = new Set(ended.map(({ arrival }) => arrival))
+  return sent
+    .filter(({ arrival }) => !known.has(arrival))
+    .map(({ name }) => ({ property: 'good files unfinished', what: `${replica}: ${name}` }))
 }
 
 /** A run's row says how many bills it has, at least one; they are there before it is published. */

@@ -32,6 +32,7 @@ export async function takeGoodFile(
   const { context } = line
   try {
     const { arrival } = await clock.retried(() => line.arrive(name, rows, header))
+    watch.sent({ name, arrival })
     await stepped(stage, { job: 'receive', arrival }, () => receive(context, arrival))
     for (const task of line.loads.splice(0)) {
       await stepped(stage, { job: 'load', arrival }, () => load(context, task))

@@ -77,8 +77,8 @@ async function fillReads(rig: Rig, { files, meters }: Filling): Promise<void> {
 async function fillBills(rig: Rig, { meters }: Filling): Promise<void> {
   const one = (sql: string) => command(rig, sql, { meters })
   const first = `toStartOfMonth(now()) - INTERVAL 24 MONTH + INTERVAL cycle DAY`
-  await one(`INSERT INTO schedule_version (arrival, feed, company_code, first_start)
-    SELECT 1, 'BillingCycles', 'ELSE', '2020-01-01'`)
+  await one(`INSERT INTO schedule_version (arrival, feed, company_code, code, first_start)
+    SELECT 1, 'BillingCycles', 'ELSE', if(number = 0, '', toString(number)), '2020-01-01' FROM numbers(21)`)
   await one(`INSERT INTO billing_cycle_row (billing_cycle_id, start_date, end_date, version)
     WITH intDiv(number, 36) AS cycle, number % 36 AS month, ${first} AS first
     SELECT toString(cycle + 1), addMonths(first, month), addMonths(first, month + 1) - 1,

@@ -6,7 +6,7 @@ import { createStore, type Statement, type Store } from '../../pipeline/store/cl
 import { sql } from '../../pipeline/store/sql.js'
 import { buildDaysAgain } from '../../pipeline/usage/days/build.js'
 import { createZone } from '../../schemas/time/zone.js'
-import { statementText } from '../../test/rig/statement-text.js'
+import { statementText } from '../../test/rig/statements/statement-text.js'
 import { createRig, type Rig } from '../rig.js'
 import { median, verdict } from '../usage/figures.js'
 import { daysOfReads, type Filling, fill } from './fill.js'

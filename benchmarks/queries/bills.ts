@@ -28,8 +28,9 @@ export function* yearBills(
       SELECT n % ${count} AS number, addMonths(toDate('2026-10-01'), ${from} + intDiv(n, ${count})) AS month
       FROM (SELECT number AS n FROM numbers(${count * (1 - from)})))`
   yield {
-    sql: `INSERT INTO schedule_version (arrival, feed, company_code, first_start)
-      SELECT 1, arrayJoin(['BillingCycles', 'RateCodes', 'RateFlat']), 'BENCH', '1970-01-01'`,
+    sql: `INSERT INTO schedule_version (arrival, feed, company_code, code, first_start)
+      SELECT 1, arrayJoin(['BillingCycles', 'RateCodes', 'RateFlat']), 'BENCH',
+        arrayJoin(arrayConcat(['', 'R0', 'R1', 'R2', 'R3'], arrayMap(cycle -> toString(cycle + 1), range(${cycles})))), '1970-01-01'`,
   }
   yield {
     sql: `INSERT INTO billing_cycle_row (billing_cycle_id, start_date, end_date, version)

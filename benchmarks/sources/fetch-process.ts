@@ -49,9 +49,10 @@ async function fetchSource({ settings }: Extract<FetchRequest, { what: 'source' 
   if (listed === undefined) throw new Error('the source is empty')
   await source.close()
   const startedAt = performance.now()
-  await source.fetch?.({ ...listed, force: false, arrival: 1, arrivedAt: new Date() })
+  const arrival = { ...listed, force: false, arrival: 1, arrivedAt: new Date() }
+  await source.fetch?.(arrival)
   const seconds = (performance.now() - startedAt) / 1_000
-  return { seconds, bytes: statSync(copyOf(path, 1)).size }
+  return { seconds, bytes: statSync(copyOf(path, arrival)).size }
 }
 
 async function fetchSdk(

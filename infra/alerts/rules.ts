@@ -1,11 +1,12 @@
 import { hostname } from 'node:os'
+import { backfillSource } from '../../pipeline/customers/backfill.js'
 import { freeBytes } from '../../pipeline/files/disk.js'
+import { pushSource } from '../../pipeline/intake/arrive.js'
 import { readDismissed } from '../../pipeline/ledger/dismissals.js'
 import { createLedger } from '../../pipeline/ledger/ledger.js'
 import { readFailingSystems } from '../../pipeline/ledger/systems.js'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
 import type { JobName } from '../../pipeline/queues/jobs.js'
-import type { Wait } from '../../pipeline/queues/wait.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { toInstant } from '../../pipeline/store/columns.js'
@@ -13,12 +14,14 @@ import { sql, typed } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import type { FeedName } from '../../schemas/feed.js'
 import { parseFileName } from '../../schemas/file-name.js'
+import { groupBy } from '../../schemas/lists/group-by.js'
 import type { About, AlertSettings } from '../../schemas/settings/alert.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { addDays, createZone } from '../../schemas/time/zone.js'
+import { readOpenRuns } from '../commands/output/failing-runs.js'
 import { readDataAges } from '../commands/output/freshness.js'
 import { showSources } from '../commands/output/sources-shown.js'
-import { readOpenDamage, readQuarantined } from '../operations/problems.js'
+import { readOpenDamage, readOpenWaits, readQuarantined } from '../operations/problems.js'
 import { daysLookedBack, listDueFiles } from './expected.js'
 import type { Notification } from './notifications.js'
 
@@ -39,7 +42,7 @@ export interface AlertContext {
   readonly profile: Profile
   readonly settings: AlertSettings
   readonly store: Store
-  readonly queues: Queues
+  readonly queues: Pick<Queues, 'waits'>
   readonly landing: string
   readonly now: Date
 }
@@ -115,17 +118,23 @@ async function findMissing(context: AlertContext): Promise<RuleResult> {
   return { covers: withPrefix('missing:'), alerts }
 }
 
-/** Company, feed and date of all files that arrived, by their names, whatever their status. */
+/** Files of these sources were made from rows: nobody sent one. */
+const madeFromRows: readonly string[] = [pushSource, backfillSource]
+
+/** Company, feed and date of all files that were sent, by their names, also of quarantined ones. */
 async function readPresent({ store, profile, settings, now }: AlertContext) {
   if (settings.expected.length === 0) return new Set<string>()
   const from = addDays(now.toISOString().slice(0, 10), -2 * daysLookedBack - 1)
+  // In this order: a file that gets its state meanwhile is in both.
+  const { arrivals } = await createLedger(store, () => now).unfinished()
   const rows = await store.rows<{ named: string }>({
     sql: sql`SELECT DISTINCT
         concat(company_code, ' ', feed, ' ', toString(assumeNotNull(file_date))) AS named
-      FROM file_state WHERE file_date >= ${typed('Date', from)}`,
+      FROM file_state FINAL WHERE file_date >= ${typed('Date', from)}
+        AND status != 'replaced' AND source NOT IN ${madeFromRows}`,
   })
-  const { arrivals } = await createLedger(store, () => now).unfinished()
-  const unread = arrivals.flatMap(({ name }) => nameOf(name, profile))
+  const sent = arrivals.filter(({ source }) => !madeFromRows.includes(source))
+  const unread = sent.flatMap(({ name }) => nameOf(name, profile))
   return new Set([...rows.map(({ named }) => named), ...unread])
 }
 
@@ -169,17 +178,24 @@ async function findFailingSystems(context: AlertContext): Promise<RuleResult> {
   return { covers: withPrefix('system:'), alerts }
 }
 
-async function findFailingJobs({ queues, settings, now }: AlertContext): Promise<RuleResult> {
-  const jobs = new Map<JobName, Wait[]>()
-  for (const wait of await queues.waits()) {
-    if (!hasLasted(wait.since, { settings, now })) continue
-    jobs.set(wait.job, [...(jobs.get(wait.job) ?? []), wait])
-  }
-  const alerts = [...jobs].flatMap(([job, waits]) => {
-    const [oldest] = waits.sort((a, b) => a.since.getTime() - b.since.getTime())
-    if (oldest === undefined) return []
-    const about = { kind: 'run', job, code: oldest.code, jobs: waits.length } as const
-    return [{ key: `run:${job}`, since: oldest.since, about }]
+/** A job that fails: of a step that waits for a passing fault, of bills or of a comparison of rates. */
+interface FailingJob {
+  readonly job: JobName
+  readonly code: string
+  readonly since: Date
+}
+
+async function findFailingJobs(context: AlertContext): Promise<RuleResult> {
+  const { store, profile, queues } = context
+  const [waits, runs] = await Promise.all([
+    readOpenWaits({ store, queues }),
+    readOpenRuns(store, profile),
+  ])
+  const failing = [...waits, ...runs.map((one) => ({ ...one, since: toInstant(one.since) }))]
+  const lasting = failing.filter(({ since }) => hasLasted(since, context))
+  const alerts = groupBy<FailingJob>(lasting, ({ job }) => job).map((jobs): Alert => {
+    const { job, code, since } = jobs.reduce((a, b) => (b.since < a.since ? b : a))
+    return { key: `run:${job}`, since, about: { kind: 'run', job, code, jobs: jobs.length } }
   })
   return { covers: withPrefix('run:'), alerts }
 }
@@ -199,7 +215,7 @@ async function findFullDisk({ landing, settings, now }: AlertContext): Promise<R
 async function findDamage({ store }: AlertContext): Promise<RuleResult> {
   const found = await readOpenDamage(store)
   const arrivals = new Set(found.flatMap(({ arrival }) => (arrival === 0 ? [] : [arrival]))).size
-  const rows = found.reduce((sum, one) => sum + one.rows, 0)
+  const rows = found.reduce((sum, { kind, rows }) => sum + (kind === 'rows' ? rows : 0), 0)
   const about = { kind: 'damage', problems: found.length, arrivals, rows } as const
   const since = new Date(Math.min(...found.map((one) => one.since.getTime())))
   return {

@@ -1,18 +1,21 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname, join, normalize, relative } from 'node:path'
+import { dirname, isAbsolute, join, normalize, relative, resolve } from 'node:path'
 import { z } from 'zod'
 import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../../pipeline/sources/disk.js'
 import { Fault } from '../../schemas/fault.js'
 import { parseJson } from '../../schemas/json.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import { placeFile } from '../stack/home.js'
 import { claimHome } from '../stack/run-state.js'
 
 /** Its links are made by the engine, which makes them again. */
 const storeFolder = 'clickhouse/store'
 
 /** The parts of a data folder that a backup has; Redis, landing and logs are made again. */
-export const backedUp = [
+const backedUp = [
   storeFolder,
+  'clickhouse/readers',
   'archive',
   'quarantine',
   'outbox',
@@ -21,21 +24,30 @@ export const backedUp = [
   'uploads',
   'pushed',
   'profile.path',
+  'machine',
+  placeFile,
 ] as const
+
+/** The same with the folders of sources that lie in the data folder. */
+export function partsOf(home: string, { sources }: Pick<Profile, 'sources'>): readonly string[] {
+  const placed = sources.flatMap((source) =>
+    source.kind === 'folder' ? [relative(home, resolve(home, source.path))] : [],
+  )
+  return [...new Set([...backedUp, ...placed.filter(isWithin)])]
+}
 
 export const secretsFile = 'secrets.json'
 const manifestFile = 'backup.json'
 
 /** A manifest that was altered cannot lead out of the data folder. */
-const isOfHome = (path: string) =>
-  normalize(path) === path &&
-  [...backedUp, secretsFile].some((part) => path === part || path.startsWith(`${part}/`))
+const isWithin = (path: string) =>
+  normalize(path) === path && !isAbsolute(path) && path.split('/')[0] !== '..'
 
 const manifestSchema = z.strictObject({
   v: z.literal(1),
   takenAt: z.iso.datetime(),
   /** Path, bytes and sha256 of each file. */
-  files: z.array(z.tuple([z.string().refine(isOfHome), z.int().nonnegative(), z.string()])),
+  files: z.array(z.tuple([z.string().refine(isWithin), z.int().nonnegative(), z.string()])),
 })
 export type BackupManifest = z.output<typeof manifestSchema>
 
@@ -53,8 +65,9 @@ export async function fillNew<T>(to: string, fill: (part: string) => Promise<T>)
       await attempt(part, () => rm(join(part, name), { recursive: true, force: true }))
     }
     const filled = await fill(part)
-    await attempt(part, () => syncFolder(part))
+    await syncFolders(part)
     await attempt(to, () => rename(part, to))
+    await attempt(to, () => syncFolder(dirname(to)))
     return filled
   } catch (error) {
     await attempt(part, () => rm(part, { recursive: true, force: true }))
@@ -62,6 +75,13 @@ export async function fillNew<T>(to: string, fill: (part: string) => Promise<T>)
   } finally {
     await claim.release()
   }
+}
+
+/** Flushes a folder and all folders in it, so that the names of their files are durable. */
+async function syncFolders(path: string): Promise<void> {
+  const entries = await attempt(path, () => readdir(path, { withFileTypes: true }))
+  for (const one of entries) if (one.isDirectory()) await syncFolders(join(path, one.name))
+  await attempt(path, () => syncFolder(path))
 }
 
 function tooSmall(to: string, cause: Fault): Fault {
@@ -136,10 +156,16 @@ async function listFiles(folder: string, parts: readonly string[]) {
       else if (!one.isDirectory() && part !== storeFolder) others.push(own)
     }
   }
-  return { files: files.sort(), others: others.sort() }
+  // The folder of a source may lie in another part.
+  const sorted = (paths: readonly string[]) => [...new Set(paths)].sort()
+  return { files: sorted(files), others: sorted(others) }
 }
 
+/** The copy has the time of the original, by which files are recognized, to the millisecond. */
 async function copyFlushed(from: string, to: string) {
+  const { mtimeMs } = await attempt(from, () => stat(from))
+  // The middle of the millisecond, because the system rounds down.
+  const time = (Math.trunc(mtimeMs) + 0.5) / 1_000
   const hash = createHash('sha256')
   let bytes = 0
   await attempt(to, () => mkdir(dirname(to), { recursive: true, mode: 0o700 }))
@@ -150,6 +176,7 @@ async function copyFlushed(from: string, to: string) {
       await attempt(to, () => writeAll(file, piece, bytes))
       bytes += piece.length
     }
+    await attempt(to, () => file.utimes(time, time))
     await attempt(to, () => file.sync())
   } finally {
     await file.close()

@@ -1,4 +1,5 @@
 import type { PipelineContext } from '../../pipeline/context.js'
+import { pending } from '../../pipeline/customers/erasure/erasure.js'
 import { claimHeld } from '../../pipeline/customers/registrations.js'
 import { createLedger } from '../../pipeline/ledger/ledger.js'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
@@ -29,8 +30,8 @@ export interface Replaying {
 }
 
 /**
- * Erases in a restored store what was erased since its backup was taken. Returns the number of
- * erasures, and of those that wait for files which the backup has in progress.
+ * Erases in a restored store what was erased since its backup was taken, also where the backup has the
+ * erasure begun. Returns the number of erasures, and of those that wait for files in progress.
  */
 export async function replayErasures(
   { store, home, profile, log }: Replaying,
@@ -40,13 +41,15 @@ export async function replayErasures(
     JSON.stringify([one.account_number, one.meter_id, one.external_site_id])
   const known = new Set((await readTombstones(store)).map(keyOf))
   const missing = tombstones.filter((one) => !known.has(keyOf(one)))
-  if (missing.length === 0) return { replayed: 0, open: 0 }
   const now = () => new Date()
   const started = { rank: 1, counts: {}, erased_at: null, started_at: now().toISOString() }
-  await store.insert(
-    'erasure',
-    missing.map((one) => ({ ...one, ...started })),
-  )
+  if (missing.length > 0) {
+    await store.insert(
+      'erasure',
+      missing.map((one) => ({ ...one, ...started })),
+    )
+  }
+  const begun = await countStarted(store)
   const context: PipelineContext = {
     profile,
     zone: createZone(profile.timeZone),
@@ -65,8 +68,13 @@ export async function replayErasures(
   // An erasure waits for held reads that were asked for, and no worker stores them here.
   await claimHeld(context)
   await eraseStarted(context)
-  const [left] = await store.rows<{ open: string }>({
-    sql: sql`SELECT toString(count()) AS open FROM erasure FINAL WHERE rank < 2`,
+  const open = await countStarted(store)
+  return { replayed: begun - open, open }
+}
+
+async function countStarted(store: Store): Promise<number> {
+  const [row] = await store.rows<{ started: string }>({
+    sql: sql`SELECT toString(count()) AS started FROM ${pending}`,
   })
-  return { replayed: missing.length, open: Number(left?.open) }
+  return Number(row?.started)
 }

@@ -1,6 +1,9 @@
+import { dueErasures } from '../../pipeline/customers/erasure/due.js'
 import { machinesBehind } from '../../pipeline/machine.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
+import type { Profile } from '../../schemas/settings/profile.js'
+import { createZone, dayAt } from '../../schemas/time/zone.js'
 import type { Context } from '../commands/context.js'
 import { withStore } from '../stack/connections.js'
 import { attachedTo, type Check, type CheckResult, good, notAttached, warning } from './check.js'
@@ -33,23 +36,72 @@ export async function judgeMachines(store: Store): Promise<CheckResult> {
 
 async function erasures(context: Context): Promise<CheckResult> {
   const attached = attachedTo(context)
-  return attached === undefined ? notAttached : withStore(attached.store, judgeErasures)
+  if (attached === undefined) return notAttached
+  return withStore(attached.store, (store) => judgeErasures(store, attached.run.profile))
 }
 
-/** Erasures stay in this state until every replica has deleted the rows. */
-export async function judgeErasures(store: Store): Promise<CheckResult> {
-  const [open] = await store.rows<{ accounts: string; since: string }>({
-    sql: sql`SELECT uniqExact(account_number) AS accounts, toString(toDateTime(min(erased_at), 'UTC')) AS since
-      FROM erasure FINAL WHERE rank = 2 HAVING accounts > 0`,
+type Terminating = Pick<Profile, 'timeZone' | 'termination'>
+
+/**
+ * Erasures that should have begun in an earlier night, those that wait for files at their start, and
+ * those that replicas have not carried out.
+ */
+export async function judgeErasures(
+  store: Store,
+  profile: Terminating,
+  now = new Date(),
+): Promise<CheckResult> {
+  const open = await store.rows<{ rank: number; accounts: string; since: string }>({
+    sql: sql`SELECT rank, uniqExact(account_number) AS accounts,
+        toString(toDateTime(min(if(rank = 1, started_at, assumeNotNull(erased_at))), 'UTC')) AS since
+      FROM erasure FINAL WHERE rank < 3 GROUP BY rank ORDER BY rank`,
   })
-  if (open === undefined) return good('none is unfinished')
-  const since = `${open.accounts}, since ${open.since} UTC`
+  const found = await judgeOverdue(store, profile, now)
+  for (const { rank, accounts, since } of open) {
+    const count = `${accounts}, since ${since} UTC`
+    found.push(rank === 1 ? judgeStarted(count) : await judgeErased(store, count))
+  }
+  if (found.length === 0) return good('none is unfinished')
+  const details = found.map(({ detail }) => detail).join('\n')
+  return warning(details, found.map(({ todo }) => todo).join('; '))
+}
+
+const overdueMax = 1_000
+
+/** The night after the days of grace has passed, and nothing has begun. */
+async function judgeOverdue(
+  store: Store,
+  { timeZone, termination }: Terminating,
+  now: Date,
+): Promise<CheckResult[]> {
+  const today = dayAt(createZone(timeZone), now)
+  const graceDays = termination.graceDays + 1
+  const due = await dueErasures(store, { today, graceDays, accountsMax: overdueMax })
+  if (due.length === 0) return []
+  const count = due.length === overdueMax ? `${overdueMax} or more` : due.length
+  return [
+    warning(
+      `terminated accounts whose erasure is overdue and has not begun: ${count}`,
+      'see worker.log for the failure of the job retain, which runs at 4:00',
+    ),
+  ]
+}
+
+/** Rows of these accounts are still stored. */
+function judgeStarted(count: string): CheckResult {
+  return warning(
+    `accounts whose erasure is started and waits for files: ${count}`,
+    'see tieline status for files that are not finished; the run of each hour looks again',
+  )
+}
+
+async function judgeErased(store: Store, count: string): Promise<CheckResult> {
   const [replicated] = await store.rows({
     sql: sql`SELECT 1 FROM system.replicas WHERE database = currentDatabase() LIMIT 1`,
   })
   if (replicated === undefined) {
     return warning(
-      `accounts whose erasure is not finished: ${since}`,
+      `accounts whose erasure is not finished: ${count}`,
       'the run of each hour goes on with it',
     )
   }
@@ -59,7 +111,7 @@ export async function judgeErasures(store: Store): Promise<CheckResult> {
   })
   const names = inactive.map(({ replica }) => replica).join(', ')
   return warning(
-    `accounts that are erased but not yet on every replica: ${since}\ninactive replicas: ${names || 'none'}`,
+    `accounts that are erased but not yet on every replica: ${count}\ninactive replicas: ${names || 'none'}`,
     'start the replica or let it catch up, see system.replication_queue there; the run of each hour looks again',
   )
 }

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { followChain } from '../../pipeline/ledger/audit.js'
-import { readDamage, readLastVerifications } from '../../pipeline/verify/damage.js'
+import { readLastVerifications } from '../../pipeline/verify/damage.js'
 import type { Context } from '../commands/context.js'
 import { printable } from '../commands/output/table.js'
-import { missingTodo, readProblems } from '../operations/problems.js'
+import { missingTodo, readOpenDamage, readProblems } from '../operations/problems.js'
 import { withStore } from '../stack/connections.js'
 import {
   attachedTo,
@@ -56,7 +56,7 @@ async function storedRows(context: Context): Promise<CheckResult> {
   const attached = attachedTo(context)
   if (attached === undefined) return notAttached
   const [missing, last] = await withStore(attached.store, async (store) => [
-    await readDamage(store),
+    await readOpenDamage(store),
     await readLastVerifications(store),
   ])
   if (missing.length > 0) {

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { freemem, totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,7 +12,6 @@ import { readRun } from '../stack/run-state.js'
 import { bad, type Check, type CheckResult, good, readIfValid, skipped, warning } from './check.js'
 
 const nodeVersionMin = [20, 19] as const
-const diskBytesMin = 2e9
 const memoryBytesMin = 2e9
 
 /** Checks of the machine. */
@@ -21,6 +20,7 @@ export const machineChecks: readonly Check[] = [
   { name: 'memory', look: async () => memory() },
   { name: 'data folder', look: async (context) => folders(context) },
   { name: 'disk', look: async (context) => disk(context) },
+  { name: 'intake', look: async (context) => intake(context) },
   { name: 'ports', look: ports },
   { name: 'stack', look: async (context) => stack(context) },
   { name: 'start', look: start },
@@ -57,8 +57,28 @@ function disk(context: Context): CheckResult {
   const { bavail, bsize } = statfsSync(place)
   const free = bavail * bsize
   const detail = `${bytesText(free)} free at ${place}`
-  if (free >= diskBytesMin) return good(detail)
-  return warning(detail, 'free some space, or name another data folder with --home')
+  const freeBytesMin = readIfValid(context)?.limits.freeDiskBytesMin
+  if (freeBytesMin === undefined) return skipped(`the profile is not valid; ${detail}`)
+  if (free >= freeBytesMin) return good(detail)
+  return warning(
+    `${detail}, less than limits.freeDiskBytesMin (${bytesText(freeBytesMin)}); no file is loaded`,
+    'free some space, or name another data folder with --home',
+  )
+}
+
+/** Pushed rows that were acknowledged, and complete uploads: without its section nothing claims them. */
+function intake(context: Context): CheckResult {
+  const profile = readIfValid(context)
+  if (profile === undefined) return skipped('the profile is not valid')
+  if (profile.intake !== undefined) return good('the gateway submits what is sent to it')
+  const left = (['pushed', 'uploads'] as const).flatMap((name) => {
+    const folder = join(resolve(context.homePath), name)
+    const found = existsSync(folder) ? readdirSync(folder) : []
+    return found.filter((one) => name === 'pushed' || !one.endsWith('.part'))
+  })
+  if (left.length === 0) return skipped('the profile has no section intake')
+  const detail = `${left.length} files of pushed rows and uploads are not loaded, such as ${left[0]}`
+  return bad(printable(detail), 'set intake in the profile again, until they are loaded')
 }
 
 async function ports(): Promise<CheckResult> {

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import { sql } from '../../pipeline/store/sql.js'
@@ -85,11 +85,12 @@ function profile(context: Context): CheckResult {
   const companies = found.companyCodes.join(', ')
   const detail = `${resolve(path)}: ${companies}, ${found.timeZone}, ${found.database}`
   const home = resolve(context.homePath)
-  // The inbox is created together with the data folder.
+  // A start creates the inbox of the data folder.
   const folders = found.sources.flatMap((source) =>
     source.kind === 'folder' ? [resolve(home, source.path)] : [],
   )
-  const absent = folders.find((folder) => !existsSync(folder) && existsSync(home))
+  const others = folders.filter((folder) => folder !== join(home, 'inbox'))
+  const absent = others.find((folder) => !existsSync(folder) && existsSync(home))
   if (absent !== undefined) {
     return bad(`${detail}\nsource folder ${absent} does not exist`, 'create it, or fix `sources`')
   }

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
@@ -115,4 +116,34 @@ function connectionOf(addon: Addon, handle: object): Connection {
     statementCount: async (sql) => (await addon.DurableClassifyAsync(handle, sql)).statementCount,
     close: () => addon.CloseConnection(handle),
   }
+}
+
+/** Tables that a job makes, also under the name that CREATE OR REPLACE gives them first. */
+const madeAgain = /^(staging_\d+_|bill_[a-z]+_\d|_tmp_replace_)/
+
+/**
+ * Removes the definitions of tables that a kill on a full disk has cut off: the engine would not start on them.
+ * Their jobs find the table gone and make it again; definitions of other tables are never removed. Returns
+ * the names of the tables. `storePath` is the engine's own folder.
+ */
+export function removeCutOff(storePath: string): readonly string[] {
+  const databases = join(storePath, 'metadata')
+  if (!existsSync(databases)) return []
+  const removed: string[] = []
+  for (const entry of readdirSync(databases, { withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) continue
+    const database = realpathSync(join(databases, entry.name))
+    for (const file of readdirSync(database)) {
+      if (!madeAgain.test(file) || !file.endsWith('.sql')) continue
+      if (isWhole(readFileSync(join(database, file), 'utf8'))) continue
+      rmSync(join(database, file))
+      removed.push(file.slice(0, -'.sql'.length))
+    }
+  }
+  return removed
+}
+
+/** The engine ends each definition of a table with a new line. */
+function isWhole(definition: string): boolean {
+  return definition.startsWith('ATTACH ') && definition.endsWith('\n')
 }

@@ -28,7 +28,7 @@ export async function createPipes(folder: string, count: number): Promise<Pipes>
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const free = Array.from({ length: count }, (_, index) => join(folder, `p${index}`))
   await promisify(execFile)('mkfifo', ['-m', '600', ...free]).catch((cause: unknown) => {
-    throw new Fault('MISSING_PROGRAM', `cannot run mkfifo of coreutils: ${String(cause)}`)
+    throw new Fault('MISSING_PROGRAM', `cannot run mkfifo (${String(cause)}); install coreutils`)
   })
   return {
     open: () => {

@@ -1,14 +1,16 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import {
+  chownSync,
   existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
 import type { Credentials, StoreUser } from './http/auth.js'
@@ -68,12 +70,14 @@ export function addReader(
 ): string {
   refuseReader(folder, 'add', name)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
+  giveToOwner(folder, dirname(folder))
   const password = randomBytes(passwordBytes).toString('hex')
   const addedAt = new Date().toISOString()
   const unfinished = join(folder, `.${name}.${process.pid}.part`)
   const stored: z.infer<typeof readerSchema> = { sha256: hashOf(password), seesAudit, addedAt }
   writeFileSync(unfinished, `${JSON.stringify(stored)}\n`, { mode: 0o600, flush: true })
   try {
+    giveToOwner(unfinished, folder)
     linkSync(unfinished, pathOf(folder, name))
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
@@ -82,6 +86,13 @@ export function addReader(
     rmSync(unfinished, { force: true })
   }
   return password
+}
+
+/** What root writes must be readable by the service, to whom the data folder belongs. */
+function giveToOwner(path: string, parent: string): void {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(parent)
+  chownSync(path, uid, gid)
 }
 
 /** Removes a reader; its running statements end as usual. Throws `CONFIG` if there is none. */

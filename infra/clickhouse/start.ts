@@ -8,7 +8,7 @@ import { type Claim, claimantOf, claimFolder } from '../stack/claim.js'
 import { endLeftover, rememberServer } from '../stack/processes/leftover.js'
 import { type Supervised, type SupervisedOptions, supervise } from '../stack/processes/supervise.js'
 import type { Readable } from './access.js'
-import { findEngine } from './engine.js'
+import { findEngine, removeCutOff } from './engine.js'
 import type { EngineOptions, EngineReport } from './server.js'
 import { defaultPace, type WatchdogPace, watch } from './watchdog.js'
 
@@ -38,6 +38,8 @@ const readyMsMax = 120_000
 const engineLock = /Cannot lock file/
 const lockRemedy =
   'If another container uses this folder, run the command there or stop that container.'
+const cutOffDefinition = /Cannot parse definition from metadata file/
+const cutOffRemedy = 'Restore the last backup: tieline restore.'
 /** An engine that hangs does not notice that its parent has ended. */
 const pidName = 'clickhouse.pid'
 const stopMsMax = 30_000
@@ -76,6 +78,9 @@ async function startClaimed(options: ClickHouseOptions, claim: Claim): Promise<E
   const supervised = await supervise({
     name: 'ClickHouse',
     start: () => {
+      for (const table of removeCutOff(join(options.dataPath, 'store'))) {
+        onEvent(`The definition of table ${table} was cut off and removed; its job makes it again`)
+      }
       const child = startChild({ ...options, port }, onEvent)
       rememberServer(pidPath, child.pid)
       return child
@@ -86,6 +91,7 @@ async function startClaimed(options: ClickHouseOptions, claim: Claim): Promise<E
     },
     stop: (child) => void child.send({ kind: 'close' }, () => undefined),
     readyMsMax,
+    logPath: 'tieline.log',
     stopMsMax,
     onEvent,
     onRestart: options.onRestart,
@@ -146,6 +152,11 @@ function toMessage(options: ClickHouseOptions): EngineOptions {
   return { ...rest, readable, auditable }
 }
 
+function withRemedy(detail: string): string {
+  if (engineLock.test(detail)) return `${detail}. ${lockRemedy}`
+  return cutOffDefinition.test(detail) ? `${detail}. ${cutOffRemedy}` : detail
+}
+
 /** The port of a listening child; a failure contains the engine's message. */
 function untilListening(child: ChildProcess): Promise<number> {
   let output = ''
@@ -159,7 +170,7 @@ function untilListening(child: ChildProcess): Promise<number> {
       const code = report.code === 'EADDRINUSE' ? 'PORT_TAKEN' : 'CONFIG'
       const fail = (): void => {
         const detail = `ClickHouse did not start: ${report.detail} ${output}`.trim()
-        reject(new Fault(code, engineLock.test(detail) ? `${detail}. ${lockRemedy}` : detail))
+        reject(new Fault(code, withRemedy(detail)))
       }
       setTimeout(fail, outputMs)
     })

@@ -12,6 +12,11 @@ export function addReading(program: Command, run: Run): void {
       'any ClickHouse format: JSONEachRow, CSVWithNames ...',
       'PrettyCompact',
     )
+    .addHelpText(
+      'after',
+      '\nReads with the rights of the data folder: also internal tables, and files that the embedded\n' +
+        'ClickHouse can read. For other people, tieline reader add gives a user of the published views.',
+    )
     .action(run(async () => (await import('./sql.js')).sqlCommand))
   program
     .command('report')

@@ -4,14 +4,15 @@ import { sql } from '../../pipeline/store/sql.js'
 import { verify } from '../../pipeline/verify/verify.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
-import { backedUp, copyBack, copyParts, fillNew, secretsFile } from '../backup/copy.js'
-import { readTombstones, replayErasures } from '../backup/erasures.js'
-import { readLeft, replayLeft } from '../backup/left.js'
+import { copyBack, copyParts, fillNew, partsOf, secretsFile } from '../backup/copy.js'
+import { type EndedClients, readEnded, replayEnded } from '../backup/ended.js'
+import { type Replaying, readTombstones, replayErasures } from '../backup/erasures.js'
+import { describePublished, type PublishedFile, readPublished } from '../backup/published.js'
 import { migrate } from '../schema/migrate.js'
-import { type Home, isHome, openHome } from '../stack/home.js'
+import { type Home, isHome, lastPlaceOf, openHome } from '../stack/home.js'
 import { withOwnStore } from '../stack/own-store.js'
 import { readOwnProfile } from '../stack/profile-file.js'
-import { claimHome } from '../stack/run-state.js'
+import { claimHome, readRun } from '../stack/run-state.js'
 import { createLog } from '../telemetry/log.js'
 import { type Context, exitCodes } from './context.js'
 import { bytesText, grouped, printable } from './output/table.js'
@@ -27,8 +28,10 @@ export async function backupCommand(
 ): Promise<number> {
   refuseServer(context)
   const from = openExisting(context.homePath)
+  const parts = partsOf(from.path, readOwnProfile(context.profilePath, from.path))
+  refuseWithin(from, { parts, folder: resolve(folder) })
   const { files, others, takenAt } = await whileClaimed(from, () =>
-    copyParts(from.path, resolve(folder), [...backedUp, ...(secrets ? [secretsFile] : [])]),
+    copyParts(from.path, resolve(folder), [...parts, ...(secrets ? [secretsFile] : [])]),
   )
   const bytes = files.reduce((sum, [, size]) => sum + size, 0)
   const copied = `${grouped(files.length)} files, ${bytesText(bytes)}`
@@ -43,8 +46,8 @@ export async function backupCommand(
 
 /**
  * Copies a backup into the data folder, which must be new. Accounts that were erased since the backup
- * are erased, and clients who left are unregistered, before the folder gets its name; the old data
- * folder says which. Then the store is verified: the exit code is 1 if something is missing.
+ * are erased, and clients who left or whose accounts were closed are ended, before the folder gets its
+ * name; the old data folder says which, and which files were published since. Then the store is verified: the exit code is 1 if something is missing.
  */
 export async function restoreCommand(
   context: Context,
@@ -55,16 +58,28 @@ export async function restoreCommand(
   const path = resolve(context.homePath)
   const old = erasuresOf === undefined ? undefined : openExisting(erasuresOf)
   const restored = await fillNew(path, (part) => restoreInto(context, part, { folder, old }))
-  const { takenAt, found, replayed, left, numbered } = restored
+  const { takenAt, found, replayed, ended, numbered, source, files } = restored
   context.print(`✓ backup of ${takenAt} is restored in ${path}, ${grouped(found.rows)} rows`)
   context.print(
     old === undefined
-      ? '! accounts that were erased since the backup, and clients who left, may be in it again; restore with --erasures-of DIR where the old data folder exists'
-      : `✓ ${replayed} erasures since the backup are replayed\n✓ ${left} clients who left since the backup are unregistered`,
+      ? '! accounts that were erased or closed since the backup, and clients who left, may be in it again; restore with --erasures-of DIR where the old data folder exists'
+      : `✓ ${replayed} erasures since the backup are replayed\n✓ ${ended.left} clients who left since the backup are unregistered\n✓ tenancies of ${ended.closed} clients whose accounts were closed since the backup are ended`,
   )
   context.print(
     `! published_seq of the backup ends at ${numbered}; who has pulled beyond it must pull everything after ${numbered} again`,
   )
+  const missing =
+    old === undefined
+      ? [
+          '! files that were published since the backup are not in it; load them from the archive of the old data folder in the order of their numbers, terminations too',
+        ]
+      : describePublished(old.archive, files)
+  for (const line of missing) context.print(printable(line))
+  if (source !== undefined && readRun({ path: source })) {
+    context.print(
+      `! Tieline is running on ${source}; both would take the same files from the sources, so stop it before you start this one`,
+    )
+  }
   for (const { detail } of found.damage) context.print(`✗ ${printable(detail)}`)
   return found.damage.length === 0 ? exitCodes.good : exitCodes.fault
 }
@@ -80,21 +95,28 @@ async function restoreInto(context: Context, part: string, { folder, old }: Rest
   const { takenAt } = await copyBack(resolve(folder), part)
   const home = openHome(part)
   const profile = readOwnProfile(context.profilePath, part)
-  const ended = old === undefined ? nobody : await endedIn(context, old, profile)
+  const since = old === undefined ? undefined : await endedIn(context, old, { profile, takenAt })
   const log = createLog(join(home.logs, 'tieline.log'), 'restore')
   return withOwnStore(home, profile, async (store) => {
     await migrate(store, profile, { isEmbedded: true })
     const numbered = await latestPublication(store)
-    const left = await replayLeft({ store, profile }, ended.left)
-    const { replayed, open } = await replayErasures({ store, home, profile, log }, ended.tombstones)
-    if (open > 0) {
-      const detail = `${open} erasures wait for files that were in progress when the backup was taken`
-      throw new Fault('CONFIG', `${detail}; use a backup that was taken between two files`)
-    }
+    const { replayed, ended } = await replay({ store, home, profile, log }, since)
     const now = () => new Date()
-    const found = await verify({ store, folders: home, profile, now }, { files: true })
-    return { takenAt, found, replayed, left, numbered }
+    const { machine } = home
+    const found = await verify({ store, folders: home, machine, profile, now }, { files: true })
+    const files = since?.files ?? []
+    return { takenAt, found, replayed, ended, numbered, files, source: lastPlaceOf(part) }
   })
+}
+
+/** Throws `CONFIG` if an erasure cannot be finished here. */
+async function replay(replaying: Replaying, since: EndedSince | undefined) {
+  if (since === undefined) return { replayed: 0, ended: { left: 0, closed: 0 } }
+  const ended = await replayEnded(replaying, since.clients)
+  const { replayed, open } = await replayErasures(replaying, since.tombstones)
+  if (open === 0) return { replayed, ended }
+  const detail = `${open} erasures wait for files that were in progress when the backup was taken`
+  throw new Fault('CONFIG', `${detail}; use a backup that was taken between two files`)
 }
 
 /** Before erasures are replayed, which are publications too. */
@@ -105,12 +127,12 @@ async function latestPublication(store: Store): Promise<string> {
   return row?.seq ?? '0'
 }
 
-/** Erasures and unregistrations in a data folder of the same utility. */
+/** Erasures, ended clients and published files in a data folder of the same utility. */
 async function endedIn(
   { profilePath }: Context,
   old: Home,
-  { database }: Profile,
-): Promise<typeof nobody> {
+  { profile: { database }, takenAt }: { readonly profile: Profile; readonly takenAt: string },
+): Promise<EndedSince> {
   const own = readOwnProfile(profilePath, old.path)
   if (own.database !== database) {
     const detail = `${old.path} has the database ${own.database}, the backup ${database}`
@@ -118,15 +140,17 @@ async function endedIn(
   }
   const read = async (store: Store) => ({
     tombstones: await readTombstones(store),
-    left: await readLeft(store),
+    clients: await readEnded(store),
+    files: await readPublished(store, takenAt),
   })
   return whileClaimed(old, () => withOwnStore(old, own, read))
 }
 
-const nobody: Readonly<{
-  tombstones: Awaited<ReturnType<typeof readTombstones>>
-  left: readonly string[]
-}> = { tombstones: [], left: [] }
+interface EndedSince {
+  readonly tombstones: Awaited<ReturnType<typeof readTombstones>>
+  readonly clients: EndedClients
+  readonly files: readonly PublishedFile[]
+}
 
 /** A data folder without the store would be half a backup, and a restored one would not be used. */
 function refuseServer({ external }: Context): void {
@@ -135,6 +159,17 @@ function refuseServer({ external }: Context): void {
     'CONFIG',
     'backup and restore copy a data folder with embedded servers, but CLICKHOUSE_URL is set; use BACKUP and RESTORE of ClickHouse, see infra/deploy/backup.md',
   )
+}
+
+/** The next backup would have this one in it. */
+function refuseWithin(
+  { path }: Home,
+  { parts, folder }: { readonly parts: readonly string[]; readonly folder: string },
+): void {
+  const part = parts.find((one) => folder.startsWith(`${join(path, one)}/`))
+  if (part === undefined) return
+  const detail = `${folder} lies in ${join(path, part)}, which is backed up`
+  throw new Fault('CONFIG', `${detail}; name a folder outside of the data folder`)
 }
 
 function openExisting(path: string): Home {

@@ -143,7 +143,7 @@ async function registerCustomers(context: Context, stack: InUse): Promise<void> 
       `${grouped(customers)} registered, ${grouped(meters)} meters`,
   }
   const onStep = (one: StartStep) => context.print(renderStep(one))
-  const options = { required: 'full', json: false } as const
+  const options = { json: false }
   await timed({ onStep }, step, () => registerFile(stack, { file, options, say: context.say }))
 }
 

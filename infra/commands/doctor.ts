@@ -4,6 +4,7 @@ import { erasureChecks } from '../checks/erasures.js'
 import { fileChecks } from '../checks/files.js'
 import { machineChecks } from '../checks/machine.js'
 import { mdmChecks } from '../checks/mdm.js'
+import { rateChecks } from '../checks/rates.js'
 import { serverChecks } from '../checks/servers.js'
 import { sourceChecks } from '../checks/sources.js'
 import { systemChecks } from '../checks/systems.js'
@@ -18,7 +19,7 @@ const marks = { good: '✓', skipped: '-', warning: '!', bad: '✗' } as const
 export async function doctor(context: Context): Promise<number> {
   const checks = [
     ...[...machineChecks, ...serverChecks, ...sourceChecks],
-    ...[...systemChecks, ...mdmChecks, ...fileChecks, ...erasureChecks],
+    ...[...systemChecks, ...mdmChecks, ...fileChecks, ...rateChecks, ...erasureChecks],
   ]
   const results = await Promise.all(checks.map((check) => runCheck(check, context)))
   for (const [index, result] of results.entries()) {

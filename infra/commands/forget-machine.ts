@@ -1,5 +1,6 @@
 import { recordAct } from '../../pipeline/ledger/audit.js'
 import { forgetMachine, hasReported } from '../../pipeline/machine.js'
+import { resolveDamageOn } from '../../pipeline/verify/damage.js'
 import { Fault } from '../../schemas/fault.js'
 import { commandActor } from '../stack/actor.js'
 import { type Context, exitCodes } from './context.js'
@@ -16,6 +17,7 @@ export async function forgetMachineCommand(context: Context, machine: string): P
     }
     await recordAct(store, commandActor(), { act: 'forget', subject: machine, detail: '' })
     await forgetMachine(store, machine)
+    await resolveDamageOn(store, machine, new Date())
   })
   context.print(`${machine} is forgotten`)
   return exitCodes.good

@@ -4,10 +4,9 @@ import { basename, join, resolve } from 'node:path'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { id, sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
-import { skimFileName } from '../../schemas/file-name.js'
 import type { Receipt } from '../../schemas/receipt.js'
 import { factsOf, type ProposedFeed } from '../propose/feeds.js'
-import { judgeSamples, nameForLoad, withSection } from '../propose/judge.js'
+import { adviseNames, judgeSamples, nameForLoad, withSection } from '../propose/judge.js'
 import { type Proposal, propose } from '../propose/proposal.js'
 import { readSample, type SentSample } from '../propose/sample.js'
 import { renderSection, toSection, toSettings } from '../propose/section.js'
@@ -225,7 +224,7 @@ async function loadStaging(
   context.print(renderTable(comparedColumns, compared.flat()))
   const isEqual = compared.flat().every((one) => one.sample === one.stored)
   context.print(
-    isEqual ? nextSteps(context, samples) : '\nThe stored rows differ from the samples.',
+    isEqual ? nextSteps(context, samples, feed) : '\nThe stored rows differ from the samples.',
   )
   return isEqual ? exitCodes.good : exitCodes.quarantined
 }
@@ -284,16 +283,15 @@ const comparedColumns = [
   { title: '', cell: ({ sample, stored }: Compared) => (sample === stored ? '✓' : '✗') },
 ]
 
-function nextSteps({ profilePath, homePath }: OwnContext, samples: readonly SentSample[]): string {
-  const profile = readProfile(profilePath)
-  const odd = samples.filter(({ name }) => skimFileName(name, profile) === undefined)
-  const names = odd.map(({ name }) => name).join(', ')
+function nextSteps(
+  { profilePath, homePath }: OwnContext,
+  samples: readonly SentSample[],
+  feed: ProposedFeed,
+): string {
   return [
     '',
     'The staging database has the rows of the samples.',
-    ...(odd.length > 0
-      ? [`Names such as ${names} need a pattern in fileNames of ${profilePath}, or other names.`]
-      : []),
+    ...adviseNames(samples, { profilePath, feed }),
     'Compare these sums with those of the system that the files are from. Then start:',
     `  tieline up --profile ${profilePath} --home ${homePath}`,
   ].join('\n')

@@ -109,6 +109,9 @@ async function customer({ profile, subject, context, step }: Probe): Promise<voi
     record = found?.record
     if (found === undefined) return 'OK: customer not found'
     const { AcctStatus } = found.record
+    if (found.problems.length > 0) {
+      throw new Fault('CIS_ANSWER', found.problems.map(spellProblem).join('; '))
+    }
     const locked =
       found.locked === undefined ? 'lock state not provided' : `locked: ${found.locked}`
     return `OK: status ${String(AcctStatus ?? 'not provided')}, ${locked}`

@@ -25,7 +25,9 @@ import { createBar } from './output/progress.js'
 import { grouped } from './output/table.js'
 import { type InUse, useStack } from './use-stack.js'
 
-export interface RegisterOptions extends Pick<CustomerRules, 'required'> {
+export interface RegisterOptions {
+  /** Instead of `cis.required` of the profile. */
+  readonly required?: CustomerRules['required']
   /** Print the summary as JSON. */
   readonly json: boolean
 }
@@ -73,7 +75,7 @@ export async function registerFile(
   const zone = createZone(profile.timeZone)
   const context = { store, profile, zone, now: () => new Date() }
   const normalise = profile.cis?.normalise === false ? asSent : normaliseCustomer
-  const rules: CustomerRules = { required: options.required, permanentIds: true }
+  const rules = rulesOf(profile, options)
   const bytesTotal = statSync(file).size
   const act = { act: 'register', subject: basename(file), detail: `${bytesTotal} bytes` } as const
   await recordAct(store, commandActor(), act)
@@ -94,12 +96,11 @@ export async function registerFile(
   }
   try {
     for await (const { line, value, bytesRead } of readCustomers(file)) {
-      const { record, omitted, hasMeter } = normalise(value)
-      const isPartial = omitted.meters + omitted.sites > 0
+      const { record, partialSites, hasMeter } = normalise(value)
       const { customer, readUnder, problems } = hasMeter
         ? judgeCustomer(record, rules)
         : withoutMeter
-      if (customer !== undefined) batch.push(toRegistration(customer, { isPartial, readUnder }))
+      if (customer !== undefined) batch.push(toRegistration(customer, { partialSites, readUnder }))
       else {
         summary = { ...summary, bad: summary.bad + 1 }
         const reasons = layoutFault(value) ?? spell(problems)
@@ -115,6 +116,14 @@ export async function registerFile(
   }
   if (summary.bad > problemsShown) say(`and ${grouped(summary.bad - problemsShown)} more`)
   return summary
+}
+
+/** The fields that the gateway requires of a record, so that both register the same customers. */
+function rulesOf({ cis }: InUse['profile'], { required }: RegisterOptions): CustomerRules {
+  return {
+    required: required ?? cis?.required ?? 'full',
+    permanentIds: cis?.permanentIds ?? true,
+  }
 }
 
 const withoutMeter: CustomerVerdict = {

@@ -56,8 +56,10 @@ async function repairOne(
 ): Promise<string | undefined> {
   const repair = await withStore(stack.store, (store) => {
     const ledger = createLedger(store, () => new Date())
+    const { home: folders } = stack
+    const { machine } = folders
     return withQueues(stack, (queues) =>
-      orderRepair({ store, ledger, queues, folders: stack.home }, commandActor(), arrival),
+      orderRepair({ store, ledger, queues, folders, machine }, commandActor(), arrival),
     )
   })
   if ('obstacle' in repair) return repair.obstacle

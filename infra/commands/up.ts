@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
-import { openHome } from '../stack/home.js'
+import { openHome, refuseForeign } from '../stack/home.js'
 import { profilePathOf, readOwnProfile, rememberProfile } from '../stack/profile-file.js'
 import type { StartStep } from '../stack/servers.js'
 import { type Stack, startStack } from '../stack/stack.js'
@@ -29,6 +29,7 @@ export async function startHere(
 ): Promise<{ readonly stack: Stack } & Pick<InUse, 'home' | 'profile'>> {
   const profile = readOwnProfile(context.profilePath, context.homePath)
   const home = openHome(context.homePath)
+  refuseForeign(home)
   const stack = await startStack({
     home,
     profile,

@@ -6,7 +6,7 @@ import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Addresses } from '../stack/addresses.js'
 import { withStore } from '../stack/connections.js'
-import { type Home, isHome, openHome } from '../stack/home.js'
+import { type Home, isHome, openHome, refuseForeign } from '../stack/home.js'
 import { profilePathOf, readOwnProfile, rememberProfile } from '../stack/profile-file.js'
 import { type RunState, readRun } from '../stack/run-state.js'
 import { attachStack, type Stack, startStack } from '../stack/stack.js'
@@ -43,6 +43,7 @@ export async function useStack<T>(
       return untilEnding(context, use({ ...attached, home, profile: attached.run.profile }))
     }
     if (attached === undefined) {
+      refuseForeign(home)
       context.say('starting ClickHouse and Redis for this command')
       const own = { home, profile: readProfile() }
       const stack = await startFor(context, { ...own, command }, waitedMs >= waitMsMax)

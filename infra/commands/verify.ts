@@ -30,7 +30,8 @@ export function verifyData(
 ): Promise<Verification> {
   return withStore(address, async (store) => {
     await createCatchUp(store)()
-    return verify({ store, folders, profile, now: () => new Date() }, options)
+    const { machine } = folders
+    return verify({ store, folders, machine, profile, now: () => new Date() }, options)
   })
 }
 

@@ -9,6 +9,7 @@ const unended = /(?:found|one of|than in)$/
 const rowCodes = Object.entries({
   ...Object.fromEntries(Object.entries(rejectCodes).map(([code, { detail }]) => [code, detail])),
   ...recordCodes,
+  TOO_LARGE: `of reads: ${rejectCodes.TOO_LARGE.detail}; of others: ${recordCodes.TOO_LARGE}`,
 }).map(([code, detail]) => [
   `\`${code}\``,
   detail.replace('5 columns', 'the columns of the header').replace(unended, '$& ...'),
@@ -47,7 +48,8 @@ Usage files in another layout are welcome too: see [other formats](formats.md).
 ## Every file
 
 - The name is \`<CompanyCode>_<DDMMYYYY>_<Feed>.csv\`, or \`..._<n>.csv\` for the parts of a day. \`.csv.gz\`,
-  and \`.zip\` with one file, are accepted too. Other names need a pattern in \`fileNames\` of the profile.
+  and \`.zip\` with one file, are accepted too. Other names need a pattern in \`fileNames\` of the profile,
+  such as \`{ like: mdm_<YYYY><MM><DD>, feed: Electric }\`.
 - Use UTF-8, commas, and quotes around fields with a comma or a quote. The first line is the header.
 - The last row ends with a line feed. Without it, the row may be cut and is rejected (\`MAYBE_CUT\`),
   unless something shows that it is whole. A done-file, an upload, S3 or an archive does. So do numbers
@@ -60,9 +62,9 @@ Usage files in another layout are welcome too: see [other formats](formats.md).
   \`files.extraColumns: ignore\`; the receipt names them. "may be empty" is a column with optional values. "may be
   left out" is a column that the header may omit too.
 - Identifiers have 1 to 64 characters and are text: spreadsheets round long numbers. They have no
-  control characters and do not start with \`=\`, \`+\`, \`-\` or \`@\`. Numbers are plain
-  decimals such as \`-12.5\` or \`.5\` (not \`0.\`), without currency or thousands separators; six decimals are
-  kept, of prices nine. The receipt counts rounded rows. Text has at most 500 characters.
+  control or other invisible characters, such as U+200B or U+202E, and do not start with \`=\`, \`+\`,
+  \`-\` or \`@\`. Numbers are plain decimals such as \`-12.5\` or \`.5\` (not \`0.\`), without
+  currency or thousands separators; six decimals are kept, of prices nine. The receipt counts rounded rows. Text has at most 500 characters.
 - Rows with the same key values are the same row: the latest one counts, and equal ones are duplicates.
   To correct a row, send it with the right values in a later file.
 - A bad row is rejected with line, column and code in \`<name>.rejects.csv\`; the others are published.
@@ -98,7 +100,8 @@ not changed, except the first of a row. To restore a row, remove one apostrophe 
 ## Upload to the gateway
 
 The listener with client certificates (\`gateway.mutual\`) also accepts files and rows, if the profile has
-a section \`intake\` with a user.
+a section \`intake\` with a user. The gateway also needs the sections \`identity\` and \`cis\`
+([connect](connect.md)).
 
 - A \`PUT\` sends a file and names it by its SHA-256. The response is 202 with the address of the receipt
   once the file is on disk.
@@ -111,7 +114,7 @@ a section \`intake\` with a user.
   get the offset, send \`bytes */<all>\` without a body.
 - A \`POST\` sends rows. The response comes after the rows are flushed to disk. Every \`gatherSeconds\` they
   become a file. Each sender and each timestamp format has a file of its own. A call has timestamps of
-  one format.
+  one format, and 4 MB at most. A longer one is refused with 413: send several calls, or upload a file.
 - Files become arrivals in the order in which they were begun, also after an outage and with several
   gateways. A correction that is pushed \`gatherSeconds\` after the row, or later, always counts. Of two rows that
   are pushed within that time the later one counts if one gateway gets both in one format.

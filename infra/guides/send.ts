@@ -61,6 +61,14 @@ line 2, TimeStamp: INTERVAL_LENGTH: no length in usage.intervals fits the rows a
 Send such corrections in whole days, or with the reads between them. Reads that fill nine tenths of a
 day have their own length, whatever is stored.
 `,
+  BillingLines: `
+These are the lines of the bill of an account, a meter and a first day, whichever document has them. To rebill it,
+send the lines of the new document, and none for the cancellation. A line that the new document does not have any
+more stays until you send its number with the amount 0.
+`,
+  Invoices: `
+A line that a corrected invoice does not have any more stays until you send its number with the amount 0.
+`,
   RateTou: `
 \`DayType\` has these values:
 
@@ -70,11 +78,20 @@ day have their own length, whatever is stored.
 - \`WeekendHoliday\`: weekends and holidays.
 - \`All\`: every day.
 
-If it is empty or left out, \`Name\` may imply it (\`M-F\`, \`Wknd/Holiday\`); the default is \`Weekday\`.
+If \`DayType\` is empty or left out, \`Name\` may imply it (\`M-F\`, \`Wknd/Holiday\`); the default is \`Weekday\`.
 
 Hours without a row are off-peak. They have the price of the row \`Off-Peak\` of the same season and
-component; only the letters of that name matter. Without that row, each hour of working days, weekends
-and holidays needs a row. Otherwise the file is rejected (\`HOUR_UNCOVERED\`).
+component; only the letters of that name matter. Of several such rows, one whose \`DayType\` is of that day
+counts; on holidays one of weekends is next. A warning names the hours if the amounts differ. Without such a
+row, each hour of working days, weekends and holidays needs a row. Otherwise the file is rejected
+(\`HOUR_UNCOVERED\`).
+
+A row of every year applies from the day of its file, if an earlier file has the rate code. Days before it keep
+their prices. The receipt warns of it. Rows with dates can also correct earlier days.
+`,
+  RateFixed: `
+A \`TaxPercent\` has the basis \`Percent\` and a \`TaxAmount\` any other. A \`Minimum\` has \`PerPeriod\`, \`PerDay\` or
+\`PerMonth\`. Other kinds may have every basis.
 `,
 }
 

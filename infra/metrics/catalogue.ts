@@ -158,7 +158,7 @@ export const catalogue = {
     type: 'gauge',
     of: ['worker'],
     labels: [],
-    help: 'Age of the oldest file that is neither published nor quarantined; 0 if there is none.',
+    help: 'Age of the oldest file that arrived and is neither published nor quarantined; 0 if there is none.',
     bound: one,
   },
   tieline_rows: {
@@ -179,8 +179,8 @@ export const catalogue = {
     type: 'gauge',
     of: ['worker'],
     labels: ['kind'],
-    help: 'What is missing or damaged by the latest verification: rows of an arrival, stored days, part, ledger, chunk or archive.',
-    bound: 'five kinds',
+    help: 'What is missing or damaged by the latest verification and not dismissed: rows of an arrival, stored days, part, ledger, chunk or archive.',
+    bound: 'six kinds',
   },
   tieline_verified_timestamp_seconds: {
     type: 'gauge',
@@ -193,7 +193,7 @@ export const catalogue = {
     type: 'gauge',
     of: ['worker'],
     labels: ['company', 'feed'],
-    help: 'End of the newest interval in the published files of a company, seconds since 1970. Missing if nothing is published.',
+    help: 'End of the newest interval in the published files of a company, seconds since 1970; for an interval in the future, when its file arrived. Missing if nothing is published.',
     bound: 'the company codes of the profile, by feed',
   },
   tieline_cycle_newest_interval_timestamp_seconds: {

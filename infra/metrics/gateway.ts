@@ -14,14 +14,7 @@ export interface GatewayMetrics {
 export function createGatewayMetrics(figures: () => GatewayFigures): GatewayMetrics {
   const metrics = createRegistry('gateway')
   return {
-    answered: ({ route, status, errorCode, reason, ms }) => {
-      if (errorCode === 1 && reason !== undefined) {
-        metrics.add('tieline_tokens_refused_total', { reason })
-      }
-      const labels = { route, status: String(status), error_code: String(errorCode ?? '') }
-      metrics.add('tieline_requests_total', labels)
-      metrics.observe('tieline_request_seconds', { route }, ms / 1_000)
-    },
+    answered: (entry) => countRequest(metrics, entry),
     failed: metrics.failed,
     scrape: {
       type: metrics.type,
@@ -31,6 +24,19 @@ export function createGatewayMetrics(figures: () => GatewayFigures): GatewayMetr
       },
     },
   }
+}
+
+/** Counts a request. Its reason is a label, so `reasonDetail`, which a client chooses, is not. */
+export function countRequest(
+  metrics: Metrics,
+  { route, status, errorCode, reason, ms }: RequestEntry,
+): void {
+  if (errorCode === 1 && reason !== undefined) {
+    metrics.add('tieline_tokens_refused_total', { reason })
+  }
+  const labels = { route, status: String(status), error_code: String(errorCode ?? '') }
+  metrics.add('tieline_requests_total', labels)
+  metrics.observe('tieline_request_seconds', { route }, ms / 1_000)
 }
 
 function setFigures(metrics: Metrics, figures: GatewayFigures): void {

@@ -1,8 +1,9 @@
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { id, join, literal, sql } from '../../pipeline/store/sql.js'
-import { damageKinds, readDamage, readLastVerifications } from '../../pipeline/verify/damage.js'
+import { damageKinds, readLastVerifications } from '../../pipeline/verify/damage.js'
 import { feedNames } from '../../schemas/feed.js'
 import type { Profile } from '../../schemas/settings/profile.js'
+import { readOpenDamage } from '../operations/problems.js'
 import { type MetricSample, sample } from './registry.js'
 
 /** Limits of each statement of a scrape or of the operations page: one thread, two seconds, 256 MiB. */
@@ -50,20 +51,21 @@ export async function readLedger(
         if(has(${feedNames}, feed), toString(feed), 'other') AS feed,
         if(has(${companyCodes}, company_code), toString(company_code), '') AS company,
         count() AS files, toUnixTimestamp(min(received_at)) AS oldest,
-        toUnixTimestamp(ifNull(max(last_interval_end), toDateTime(0, 'UTC'))) AS newest,
+        toUnixTimestamp(maxIf(least(last_interval_end, received_at), last_interval_end IS NOT NULL)) AS newest,
         ${join(outcomes.map(sumsOf), sql`, `)}
       FROM file_state FINAL
       GROUP BY status, feed, company`,
     settings: queryBounds,
   })
-  const arrived = await store.rows<{ files: string }>({
-    sql: sql`SELECT count() AS files FROM arrival
+  const [arrived] = await store.rows<Pick<Group, 'files' | 'oldest'>>({
+    sql: sql`SELECT count() AS files, toUnixTimestamp(min(arrived_at)) AS oldest FROM arrival
       WHERE arrival NOT IN (SELECT arrival FROM file_state)`,
     settings: queryBounds,
   })
   return [
-    sample('tieline_files', { status: 'arrived' }, Number(arrived[0]?.files)),
+    sample('tieline_files', { status: 'arrived' }, Number(arrived?.files)),
     ...filesOf(groups),
+    sample('tieline_oldest_file_seconds', {}, oldestSeconds(groups, arrived)),
     ...rowsOf(groups),
     ...freshnessOf(groups),
     ...(await readVerified(store)),
@@ -72,7 +74,7 @@ export async function readLedger(
 
 /** The result of the latest verification. */
 async function readVerified(store: Store): Promise<readonly MetricSample[]> {
-  const [damage, last] = await Promise.all([readDamage(store), readLastVerifications(store)])
+  const [damage, last] = await Promise.all([readOpenDamage(store), readLastVerifications(store)])
   const timeOf = (covered: string) => {
     return (last.find((one) => one.covered === covered)?.verifiedAt.getTime() ?? 0) / 1_000
   }
@@ -93,13 +95,19 @@ function sumsOf(outcome: (typeof outcomes)[number]) {
 }
 
 function filesOf(groups: readonly Group[]): readonly MetricSample[] {
-  const open = groups.filter(({ status }) => unfinished.includes(status))
-  const oldest = Math.min(...open.map((group) => Number(group.oldest) * 1_000), Date.now())
   const files = sumBy(groups, ({ status }) => status, 'files')
-  return [
-    ...statuses.map((status) => sample('tieline_files', { status }, files.get(status) ?? 0)),
-    sample('tieline_oldest_file_seconds', {}, (Date.now() - oldest) / 1_000),
-  ]
+  return statuses.map((status) => sample('tieline_files', { status }, files.get(status) ?? 0))
+}
+
+/** Files that were never received count from their arrival. */
+function oldestSeconds(
+  groups: readonly Group[],
+  arrived: Pick<Group, 'files' | 'oldest'> | undefined,
+): number {
+  const open = groups.filter(({ status }) => unfinished.includes(status))
+  const unread = Number(arrived?.files) > 0 ? [Number(arrived?.oldest)] : []
+  const now = Date.now() / 1_000
+  return now - Math.min(...open.map(({ oldest }) => Number(oldest)), ...unread, now)
 }
 
 /** A file that is not published has no accepted rows, whatever was counted during the load. */
@@ -154,7 +162,8 @@ const candidatesOfCycle = 16
 const cyclesMax = 64
 
 /**
- * The newest read of each billing cycle, by a few of its meters. Reads are ordered by day and meter, so
+ * The newest read of each billing cycle, by a few of its meters. A read in the future counts as read
+ * when its file arrived. Reads are ordered by day and meter, so
  * the key finds a week of 256 meters in 256 * 7 granules at most.
  */
 export function queryCycles(store: Store): Promise<readonly CycleNewest[]> {
@@ -183,8 +192,9 @@ export function queryCycles(store: Store): Promise<readonly CycleNewest[]> {
       FROM picked
       LEFT JOIN
       (
-        SELECT meter_id, max(starts_at + seconds) AS newest
-        FROM usage_current
+        SELECT meter_id, max(least(starts_at + seconds, toDateTime(received_at, 'UTC'))) AS newest
+        FROM usage_current AS u
+        INNER JOIN (SELECT arrival, received_at FROM file_state FINAL) AS f ON f.arrival = u.arrival
         WHERE local_day >= today() - 7 AND meter_id IN (SELECT meter_id FROM picked)
         GROUP BY meter_id
       ) AS reads ON reads.meter_id = picked.meter_id

@@ -4,8 +4,10 @@ import { readFailingSystems } from '../../pipeline/ledger/systems.js'
 import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { toInstant } from '../../pipeline/store/columns.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
+import { readOpenRuns } from '../commands/output/failing-runs.js'
 import { readProblemsOf } from './problems.js'
 
 export interface DismissContext {
@@ -60,10 +62,11 @@ async function listOpen({
   queues,
   profile,
 }: DismissContext): Promise<readonly OpenProblem[]> {
-  const [problems, sources, systems, isDismissed] = await Promise.all([
+  const [problems, sources, systems, runs, isDismissed] = await Promise.all([
     readProblemsOf({ store, queues }),
     readSources(store),
     readFailingSystems(store, profile),
+    readOpenRuns(store, profile),
     readDismissed(store),
   ])
   const { waiting, quarantined, missing } = problems
@@ -81,6 +84,11 @@ async function listOpen({
   const damage = missing.map(({ key, subject, since }) => ({ key, name: subject, since }))
   return [
     ...[...listed, ...damage].map((one) => ({ ...one, since: new Date(one.since) })),
+    ...runs.map(({ key, cycle, since }) => ({
+      key,
+      name: `cycle ${cycle}`,
+      since: toInstant(since),
+    })),
     ...others.filter((one) => !isDismissed(one)),
   ]
 }

@@ -4,6 +4,7 @@ import { passingFault, type Wait } from '../../pipeline/queues/wait.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { type OpenDamage, readDamage } from '../../pipeline/verify/damage.js'
+import { isRepair } from '../../pipeline/verify/repaired.js'
 import { type Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { printable, utcText } from '../commands/output/table.js'
 import type { InUse } from '../commands/use-stack.js'
@@ -33,7 +34,7 @@ export interface Missing extends Omit<OpenDamage, 'since'> {
 export interface Problems {
   /** Files that resume automatically when the cause is removed. */
   readonly waiting: readonly StuckFile[]
-  /** The latest quarantined files, without those whose name was published later. */
+  /** The latest quarantined files, of each name the last one, unless it was published later. */
   readonly quarantined: readonly StuckFile[]
   /** What is missing or damaged in the store, by the latest verification. */
   readonly missing: readonly Missing[]
@@ -76,6 +77,20 @@ export async function readProblemsOf({ store, queues }: Connected): Promise<Prob
   return { waiting, quarantined, missing, away }
 }
 
+/** The waits of jobs, except those whose files are all dismissed. Faults: the store's and the queues'. */
+export async function readOpenWaits({ store, queues }: Connected): Promise<readonly Wait[]> {
+  const [unfinished, waits, isDismissed] = await Promise.all([
+    readUnfinished(store),
+    queues.waits(),
+    readDismissed(store),
+  ])
+  return waits.filter(({ arrival: number, since }) => {
+    if (number === undefined) return true
+    const files = filesOf(number, unfinished)
+    return !files.every(({ arrival }) => isDismissed({ key: `waiting:${arrival}`, since }))
+  })
+}
+
 interface Connected {
   readonly store: Store
   readonly queues: Pick<Queues, 'waits'>
@@ -93,17 +108,22 @@ interface Unfinished {
 }
 
 /** Names and reasons only: the manifests of a year's files are a thousand times larger. */
+async function readUnfinished(store: Store): Promise<readonly Unfinished[]> {
+  const rows = await store.rows<Omit<Unfinished, 'since'> & { readonly since: string }>({
+    sql: sql`SELECT arrival, arrival AS number, name AS file,
+        formatDateTime(arrived_at, '%FT%TZ') AS since, '' AS fault, '' AS reason
+      FROM arrival WHERE arrival NOT IN (SELECT arrival FROM file_state)
+      UNION ALL
+      SELECT arrival, if(group_id = 0, arrival, group_id), file_name,
+        formatDateTime(received_at, '%FT%TZ'), if(status = 'waiting', fault, ''), reason
+      FROM file_state FINAL WHERE settled_at IS NULL`,
+  })
+  return rows.map((one) => ({ ...one, since: new Date(one.since) }))
+}
+
 async function readFiles(store: Store) {
   const [unfinished, quarantined, missing, isDismissed] = await Promise.all([
-    store.rows<Omit<Unfinished, 'since'> & { readonly since: string }>({
-      sql: sql`SELECT arrival, arrival AS number, name AS file,
-          formatDateTime(arrived_at, '%FT%TZ') AS since, '' AS fault, '' AS reason
-        FROM arrival WHERE arrival NOT IN (SELECT arrival FROM file_state)
-        UNION ALL
-        SELECT arrival, if(group_id = 0, arrival, group_id), file_name,
-          formatDateTime(received_at, '%FT%TZ'), if(status = 'waiting', fault, ''), reason
-        FROM file_state FINAL WHERE settled_at IS NULL`,
-    }),
+    readUnfinished(store),
     readQuarantined(store, { refusedMax, quarantinedMax }),
     readOpenDamage(store),
     readDismissed(store),
@@ -111,7 +131,7 @@ async function readFiles(store: Store) {
   return {
     isDismissed,
     missing: missing.map((one) => ({ ...one, since: one.since.toISOString() })),
-    unfinished: unfinished.map((one) => ({ ...one, since: new Date(one.since) })),
+    unfinished,
     quarantined,
   }
 }
@@ -123,7 +143,10 @@ export async function readOpenDamage(store: Store) {
   return keyed.filter((one) => !isDismissed(one))
 }
 
-/** The latest quarantined files, without those whose name was published later or that were dismissed. */
+/**
+ * The latest quarantined files that are not dismissed; see `Problems`. A retry is a later arrival; a
+ * repair only brings older bytes back, so it hides only an earlier repair.
+ */
 export async function readQuarantined(
   store: Store,
   max: { readonly refusedMax: number; readonly quarantinedMax: number },
@@ -139,11 +162,12 @@ export async function readQuarantined(
         formatDateTime(at, '%FT%TZ') AS since
       FROM refused AS r
       LEFT JOIN (
-        SELECT file_name, max(arrival) AS latest FROM file_state FINAL
-        WHERE status = 'published' AND file_name IN (SELECT file_name FROM refused)
+        SELECT file_name, max(arrival) AS latest, maxIf(arrival, NOT ${isRepair}) AS sent
+        FROM file_state FINAL
+        WHERE status IN ('published', 'quarantined') AND file_name IN (SELECT file_name FROM refused)
         GROUP BY file_name
       ) AS p ON p.file_name = r.file_name
-      WHERE arrival > p.latest
+      WHERE arrival >= if(${isRepair}, p.latest, p.sent)
       ORDER BY arrival DESC LIMIT ${max.quarantinedMax}`,
   })
   return rows.map((row) => {
@@ -159,9 +183,7 @@ function listWaiting(
   const held = new Map<number, StuckFile>()
   for (const { arrival: number, code, detail, since } of waits ?? []) {
     if (number === undefined) continue
-    const known = unfinished.filter((one) => one.number === number)
-    const unknown = { arrival: number, file: `arrival ${number}` }
-    for (const { arrival, file } of known.length > 0 ? known : [unknown]) {
+    for (const { arrival, file } of filesOf(number, unfinished)) {
       held.set(arrival, toStuck({ arrival, file, since, fault: code, reason: detail }))
     }
   }
@@ -171,6 +193,15 @@ function listWaiting(
     else if (waits === undefined) held.set(one.arrival, toStuck({ ...one, ...forRedis }))
   }
   return [...held.values()].sort((a, b) => a.arrival - b.arrival)
+}
+
+/** The files of a job: one, or those of a group. */
+function filesOf(
+  number: number,
+  unfinished: readonly Unfinished[],
+): readonly Pick<Unfinished, 'arrival' | 'file'>[] {
+  const known = unfinished.filter((one) => one.number === number)
+  return known.length > 0 ? known : [{ arrival: number, file: `arrival ${number}` }]
 }
 
 const forRedis = {

@@ -66,6 +66,7 @@ export function proposeCsv(samples: readonly SentSample[], options: ProposalCont
     decideUnit({ own, amounts, texts, length, preamble: table.preamble }, findings)
   if (amount !== undefined) refuseRegister(table, { amount, meter, findings })
   findQuality(own, known.taken, findings)
+  if (meter !== undefined) noteUnread(own, columns, findings)
   const lengths = length === undefined ? meterLengths(series) : [length]
   const unit = findings.all.find(({ setting }) => setting === 'unit')?.value
   const text = [...columns.map(({ word }) => word), ...table.preamble].join(' ')
@@ -100,6 +101,33 @@ function describeTable(samples: readonly SentSample[], table: Table, findings: F
     )
   }
 }
+
+/** Names the columns that no setting reads: the account may be one of them. */
+function noteUnread(
+  own: readonly Column[],
+  columns: readonly Column[],
+  { all, note }: Findings,
+): void {
+  const mapped = all.filter(({ setting }) => setting.startsWith('columns.'))
+  const references = mapped.flatMap(({ value }) =>
+    [value ?? []].flat().map((one) => (isColumnOption(one) ? one.column : one)),
+  )
+  const read = columnsFor(references, columns) ?? []
+  const unread = own.filter((one) => !read.includes(one) && one.kind !== 'empty').map(nameOf)
+  if (unread.length === 0) return
+  const more = unread.length > namedMax ? ` and ${unread.length - namedMax} more` : ''
+  note(`columns that are not read: ${unread.slice(0, namedMax).join(', ')}${more}`)
+  if (mapped.some(({ setting }) => setting === 'columns.account')) return
+  note(
+    'account and meter are the same: no column is named like an account; if one has it, add --answer columns.account=NAME',
+  )
+}
+
+function isColumnOption(value: unknown): value is { readonly column: unknown } {
+  return typeof value === 'object' && value !== null && 'column' in value
+}
+
+const namedMax = 10
 
 function isOfTime({ kind }: Column): boolean {
   return kind === 'time' || kind === 'date' || kind === 'clock'

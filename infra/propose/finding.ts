@@ -33,14 +33,19 @@ export interface Findings {
   refuseUnused(): void
 }
 
+/** Settings that have an option of their own on the command line. */
+const options = ['/timeZone', '/commodity']
+
 /** `answers` by setting; their texts are YAML, so that `[Point, Device]` is a list. */
 export function createFindings(answers: ReadonlyMap<string, string>): Findings {
   const all: SettingFinding[] = []
   const notes: string[] = []
+  const known = new Set<string>()
   return {
     all,
     notes,
     decide: (setting, { value, evidence, question }) => {
+      known.add(setting)
       const given = answers.get(setting)
       const found: SettingFinding =
         given !== undefined
@@ -51,10 +56,10 @@ export function createFindings(answers: ReadonlyMap<string, string>): Findings {
     },
     note: (text) => void notes.push(text),
     refuseUnused: () => {
-      const known = all.map(({ setting }) => setting)
-      const unused = [...answers.keys()].filter((setting) => !known.includes(setting))
+      const unused = [...answers.keys()].filter((setting) => !known.has(setting))
       if (unused.length === 0) return
-      const detail = `--answer ${unused.join(', ')}: not a setting of this proposal; it has ${known.join(', ')}`
+      const names = [...known].filter((setting) => !options.includes(setting)).join(', ')
+      const detail = `--answer ${unused.join(', ')}: not a setting of this proposal; it has ${names}`
       throw new Fault('CONFIG', detail)
     },
   }

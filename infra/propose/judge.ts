@@ -2,8 +2,12 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Checked, check, toEntries } from '../../pipeline/check.js'
+import { skimFileName } from '../../schemas/file-name.js'
+import { suggestPattern } from '../../schemas/name-pattern.js'
 import { type Profile, parseProfile } from '../../schemas/settings/profile.js'
+import { readProfile } from '../stack/profile-file.js'
 import { withTemporaryStore } from '../stack/temporary-store.js'
+import { toYaml } from '../yaml.js'
 import type { ProposedFeed } from './feeds.js'
 import type { SentSample } from './sample.js'
 
@@ -79,4 +83,20 @@ export function nameForLoad(
   const [year, month, day] = fileDate.split('-')
   const ending = { none: '', gzip: '.gz', zip: '.zip' }[packed]
   return `${profile.companyCodes[0]}_${day}${month}${year}_${feed}_${at + 1}.csv${ending}`
+}
+
+/** What to do about names that the profile does not take; nothing where it takes them all. */
+export function adviseNames(
+  samples: readonly SentSample[],
+  { profilePath, feed }: { readonly profilePath: string; readonly feed: ProposedFeed },
+): readonly string[] {
+  const profile = readProfile(profilePath)
+  const odd = samples.flatMap(({ name }) => (skimFileName(name, profile) ? [] : [name]))
+  if (odd.length === 0) return []
+  const likes = new Set(odd.flatMap((name) => suggestPattern(name) ?? []))
+  const fileNames = [...likes].map((like) => ({ like, feed }))
+  return [
+    `Names such as ${odd.join(', ')} need a pattern in fileNames of ${profilePath}, or other names.`,
+    ...(likes.size === 0 ? [] : ['Add this to the profile:', `  ${toYaml({ fileNames })}`]),
+  ]
 }

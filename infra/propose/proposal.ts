@@ -164,7 +164,8 @@ function proposeGreenButton(
     ([, kind]) => kind,
   )
   const isGas = commodities.includes('7') || kinds.includes('1')
-  const isElectric = commodities.includes('1') || commodities.includes('0') || kinds.includes('0')
+  const isElectric =
+    ['0', '1', '2'].some((code) => commodities.includes(code)) || kinds.includes('0')
   if (isGas && isElectric)
     findings.note('the feed has electricity and gas: each feed loads its own')
   const periods = durationsOf(text).map((seconds) => seconds > daySeconds + longestSeconds)

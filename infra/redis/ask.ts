@@ -29,7 +29,9 @@ export async function askRedis(
     )
   } catch (cause) {
     const { message } = failure ?? (cause instanceof Error ? cause : new Error(String(cause)))
-    throw new Fault('QUEUE_UNREACHABLE', `Redis at ${shownRedisUrl(url)}: ${message}`, { cause })
+    const remedy = 'check that it is up and that its address is right'
+    const detail = `Redis at ${shownRedisUrl(url)}: ${message}; ${remedy}`
+    throw new Fault('QUEUE_UNREACHABLE', detail, { cause })
   } finally {
     redis.disconnect()
   }

@@ -52,7 +52,7 @@ export async function createRedis(options: RedisOptions): Promise<RunningRedis> 
   const dataPath = realpathSync(options.dataPath)
   await endLeftover(join(dataPath, pidName), graceMs)
   if (!(await isPortFree(options.port))) {
-    throw new Fault('PORT_TAKEN', `another program listens on port ${options.port}`)
+    throw new Fault('PORT_TAKEN', takenBy(options.port))
   }
   const logPath = join(dataPath, 'redis.log')
   const url = `redis://:${options.password}@127.0.0.1:${options.port}`
@@ -64,6 +64,7 @@ export async function createRedis(options: RedisOptions): Promise<RunningRedis> 
       ready: (child) => untilReady(child, url),
       stop: (child) => void child.kill('SIGTERM'),
       readyMsMax,
+      logPath,
       stopMsMax: 10_000,
       ...(options.onEvent && { onEvent: options.onEvent }),
       onRestart: options.onRestart,
@@ -151,13 +152,18 @@ async function untilReady(child: ChildProcess, url: string): Promise<void> {
   }
 }
 
+function takenBy(port: number): string {
+  return `another program listens on port ${port}; stop it, or choose another port`
+}
+
 /** The reason of a failed first start, from the log of Redis. */
 function withReason(error: unknown, logPath: string, port: number): unknown {
   if (!(error instanceof Fault) || error.code !== 'CONFIG') return error
   const lines = readFileSync(logPath, 'utf8').trimEnd().split('\n').slice(-6)
   if (lines.some((line) => line.includes('Address already in use'))) {
-    return new Fault('PORT_TAKEN', `another program listens on port ${port}`, { cause: error })
+    return new Fault('PORT_TAKEN', takenBy(port), { cause: error })
   }
   const message = lines.findLast((line) => /#|\*\*\*|Bad|error/i.test(line)) ?? lines.at(-1)
-  return new Fault('CONFIG', `Redis did not start: ${message}; see ${logPath}`, { cause: error })
+  const detail = `${error.detail}. Its last message: ${message}`
+  return new Fault('CONFIG', detail, { cause: error })
 }

@@ -31,12 +31,13 @@ export function totalsSection({ totals, compared }: ReportFacts): Markup {
   const tile = (title: string, amount: string | null, note: string) =>
     html`<div><dt>${title}</dt><dd><strong>${amount === null ? missing : `$${money(amount)}`}</strong> <span class="note">${note}</span></dd></div>`
   const [computed, projected] = [ofStatus('computed'), ofStatus('projected')]
+  const billed = compared.filter(({ costBilled }) => costBilled !== null)
   const both = compared.filter(({ costDifference }) => costDifference !== null)
   return html`<section><h2>Totals</h2>
 <dl class="tiles">
 ${tile('Computed', sumOf(computed.map(({ total }) => total)), billsOf(computed))}
 ${tile('Projected', sumOf(projected.map(({ total }) => total)), billsOf(projected))}
-${tile('Billed', sumOf(compared.map(({ costBilled }) => costBilled)), billsOf(compared))}
+${tile('Billed', sumOf(billed.map(({ costBilled }) => costBilled)), billsOf(billed))}
 ${tile('Computed minus billed', sumOf(both.map(({ costDifference }) => costDifference)), billsOf(both))}
 </dl>
 ${tableOf(

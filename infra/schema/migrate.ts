@@ -7,7 +7,7 @@ import { Fault } from '../../schemas/fault.js'
 import { lengthsOf, type Profile } from '../../schemas/settings/profile.js'
 import { packageRoot } from '../package-root.js'
 import { type Topology, topologyOf } from './cluster.js'
-import { countServers, haveSameSchema } from './servers.js'
+import { countServers, haveSameSchema, refuseOtherDatabase, refuseOtherServers } from './servers.js'
 
 interface Migration {
   readonly name: string
@@ -97,6 +97,39 @@ export async function migrate(
   return pending.map(({ name }) => name)
 }
 
+/**
+ * Applies pending migrations. Where a server of the cluster is away and nothing is pending, it calls `onAway`
+ * with a message and returns none, so that Tieline starts without that server.
+ */
+export async function migrateUnlessAway(
+  store: Store,
+  profile: Profile,
+  { onAway, ...options }: MigrateOptions & { readonly onAway: (detail: string) => void },
+): Promise<readonly string[]> {
+  try {
+    return await migrate(store, profile, options)
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === 'STORE_UNREACHABLE')) throw error
+    const { topology = topologyOf(profile.store.cluster) } = options
+    if (topology.cluster === undefined) throw error
+    if (!(await isMigrated(store, profile, topology).catch(() => false))) throw error
+    onAway(`${error.detail}; no migration is pending, so Tieline starts without them`)
+    return []
+  }
+}
+
+/**
+ * Whether a server that has the profile's database lacks no migration. What the others of its cluster have is
+ * not asked: one that is away follows the log when it is back.
+ */
+async function isMigrated(store: Store, profile: Profile, topology: Topology): Promise<boolean> {
+  const { database } = store.address
+  const applied = await readApplied(store)
+  refuseOtherZone(applied, profile, database)
+  const migrations = await readMigrations(filler({ ...profile, database }, topology))
+  return firstPending(migrations, applied) === migrations.length
+}
+
 /** A migration that is applied again may undo what later ones changed, so they follow. */
 function firstPending(migrations: readonly Migration[], applied: readonly Applied[]): number {
   const at = migrations.findIndex(({ name, renderedHash }) => {
@@ -170,39 +203,6 @@ function readApplied(store: Store): Promise<readonly Applied[]> {
 FROM ${id(store.address.database, 'schema_migration')} FINAL
 ORDER BY name`,
   })
-}
-
-/** The profile of another utility would find an empty database of its own, and no fault in it. */
-async function refuseOtherDatabase(store: Store, database: string): Promise<void> {
-  const found = await store.rows<{ database: string }>({
-    sql: sql`SELECT database FROM system.tables WHERE name = 'schema_migration' ORDER BY database`,
-  })
-  const [other] = found
-  if (other === undefined || found.some((one) => one.database === database)) return
-  throw new Fault(
-    'CONFIG',
-    `the data folder has database ${other.database}, but the profile has ${database}; set --profile to the profile of ${other.database}, or --home to another folder`,
-  )
-}
-
-/** A database stays on one server, or on replicas: otherwise a new table would be on one of them only. */
-async function refuseOtherServers(
-  store: Store,
-  { database, cluster }: { readonly database: string; readonly cluster: string | undefined },
-): Promise<void> {
-  const [found] = await store.rows<{ engine: string }>({
-    sql: sql`SELECT engine FROM system.tables
-      WHERE database = ${database} AND name = 'schema_migration'`,
-  })
-  if (found === undefined) return
-  const isReplicated = found.engine.startsWith('Replicated')
-  if (isReplicated === (cluster !== undefined)) return
-  throw new Fault(
-    'CONFIG',
-    isReplicated
-      ? `database ${database} is replicated: name its cluster as store.cluster in the profile`
-      : `database ${database} was created for one server: remove store.cluster or use another database`,
-  )
 }
 
 function refuseChanged(

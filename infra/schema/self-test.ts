@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { deleteFrom } from '../../pipeline/store/replicas.js'
 import { id, type Sql, sql } from '../../pipeline/store/sql.js'
 import { attach, createLike, onceSettings } from '../../pipeline/store/staging.js'
 import { Fault } from '../../schemas/fault.js'
@@ -29,6 +30,12 @@ const expected: readonly (Tried & { readonly promise: string })[] = [
     promise: 'of two INSERT ... SELECT with one token the first is stored',
   },
   {
+    name: 'again',
+    rows: '1',
+    version: '1',
+    promise: 'a row that was deleted is stored when it is inserted again without a token',
+  },
+  {
     name: 'attach',
     rows: '1',
     version: '2',
@@ -55,6 +62,10 @@ export async function testEngine(store: Store): Promise<void> {
       settings: onceSettings(`${run} select`),
     })
   }
+  const again = { run, name: 'again', version: 1, tested_at: Math.floor(Date.now() / 1_000) }
+  await store.insert('self_test', [again])
+  await deleteFrom(store, 'self_test', sql`run = ${run} AND name = ${again.name}`)
+  await store.insert('self_test', [again])
   const engine = sql`ReplacingMergeTree(version) ORDER BY (run, name)`
   try {
     await store.command(createLike('self_test', { table: staging, engine }))

@@ -23,7 +23,7 @@ export async function countServers(store: Store, cluster: string): Promise<numbe
     const names = known.map((one) => one.cluster).join(', ') || 'none'
     throw new Fault(
       'CONFIG',
-      `store.cluster ${cluster} is not in system.clusters of the server, which has: ${names}`,
+      `store.cluster ${cluster} is not in system.clusters of the server; set it to one of: ${names}`,
     )
   }
   const shards = new Set(places.map(({ shard }) => shard)).size
@@ -41,7 +41,7 @@ export async function countServers(store: Store, cluster: string): Promise<numbe
   const names = places.map(({ host }) => host).join(', ')
   throw new Fault(
     'STORE_UNREACHABLE',
-    `${answers.length} of the ${places.length} servers of cluster ${cluster} answer: ${names}`,
+    `${answers.length} of the ${places.length} servers of cluster ${cluster} answer: ${names}; start the others`,
   )
 }
 
@@ -93,4 +93,37 @@ function ask<T>(
     sql: select(sql`clusterAllReplicas(${literal(cluster)}, ${table})`),
     settings: { skip_unavailable_shards: 0 },
   })
+}
+
+/** The profile of another utility would find an empty database of its own, and no fault in it. */
+export async function refuseOtherDatabase(store: Store, database: string): Promise<void> {
+  const found = await store.rows<{ database: string }>({
+    sql: sql`SELECT database FROM system.tables WHERE name = 'schema_migration' ORDER BY database`,
+  })
+  const [other] = found
+  if (other === undefined || found.some((one) => one.database === database)) return
+  throw new Fault(
+    'CONFIG',
+    `the data folder has database ${other.database}, but the profile has ${database}; set --profile to the profile of ${other.database}, or --home to another folder`,
+  )
+}
+
+/** A database stays on one server, or on replicas: otherwise a new table would be on one of them only. */
+export async function refuseOtherServers(
+  store: Store,
+  { database, cluster }: { readonly database: string; readonly cluster: string | undefined },
+): Promise<void> {
+  const [found] = await store.rows<{ engine: string }>({
+    sql: sql`SELECT engine FROM system.tables
+      WHERE database = ${database} AND name = 'schema_migration'`,
+  })
+  if (found === undefined) return
+  const isReplicated = found.engine.startsWith('Replicated')
+  if (isReplicated === (cluster !== undefined)) return
+  throw new Fault(
+    'CONFIG',
+    isReplicated
+      ? `database ${database} is replicated: name its cluster as store.cluster in the profile`
+      : `database ${database} was created for one server: remove store.cluster or use another database`,
+  )
 }

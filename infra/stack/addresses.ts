@@ -130,6 +130,6 @@ function parseUrl(name: string, text: string): URL {
   try {
     return new URL(text)
   } catch (cause) {
-    throw new Fault('CONFIG', `${name} is not a URL`, { cause })
+    throw new Fault('CONFIG', `${name} is not a URL; set it to https://HOST:PORT`, { cause })
   }
 }

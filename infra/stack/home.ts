@@ -8,10 +8,13 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
+import type { Store } from '../../pipeline/store/clickhouse.js'
+import { id, sql } from '../../pipeline/store/sql.js'
 import { Fault } from '../../schemas/fault.js'
 import { ownFolders } from '../../schemas/settings/source-folders.js'
 
@@ -49,6 +52,20 @@ export function openHome(path: string): Home {
   } catch (cause) {
     throw toFault(wanted, cause)
   }
+}
+
+/**
+ * Throws `PERMISSION` where root would start servers on the data folder of another user, who could
+ * not read their files afterwards.
+ */
+export function refuseForeign({ path }: Pick<Home, 'path'>): void {
+  const { uid } = statSync(path)
+  if (process.getuid?.() !== 0 || uid === 0) return
+  const remedy = `run the command as this user, such as with sudo -u '#${uid}', or start Tieline as this user first`
+  throw new Fault(
+    'PERMISSION',
+    `the data folder ${path} belongs to uid ${uid}, not to root; ${remedy}`,
+  )
 }
 
 /** Whether a folder was opened as a data folder before. */
@@ -104,15 +121,52 @@ function openSecrets(path: string): ServerPasswords {
   }
 }
 
+/** The file of a data folder that says where the folder was when Tieline last ran on it. */
+export const placeFile = 'home.path'
+
+export function lastPlaceOf(path: string): string | undefined {
+  const file = join(path, placeFile)
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined
+}
+
+/**
+ * Lets the ledger of a data folder that was moved or restored name its files where they are now. Their old
+ * place may be gone, or it is that of another Tieline, whose files are not touched.
+ */
+export async function followMove(store: Store, { path }: Pick<Home, 'path'>): Promise<void> {
+  const last = lastPlaceOf(path)
+  if (last === path) return
+  if (last !== undefined) {
+    for (const table of ['arrival', 'file_state']) {
+      await store.command({
+        sql: sql`ALTER TABLE ${id(table)} UPDATE path = concat(${path}, substringUTF8(path, ${[...last].length + 1}))
+          WHERE startsWith(path, ${`${last}/`})`,
+        settings: { mutations_sync: 1 },
+      })
+    }
+  }
+  const unfinished = join(path, `${placeFile}.part`)
+  writeFileSync(unfinished, `${path}\n`, { mode: 0o600, flush: true })
+  renameSync(unfinished, join(path, placeFile))
+}
+
 function toFault(path: string, cause: unknown): unknown {
   if (cause instanceof Fault) return cause
   if (!(cause instanceof Error) || !('code' in cause)) return cause
   const { code, message } = cause
   if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new Fault('DISK_FULL', `no space left for the data folder ${path}`, { cause })
+    return new Fault(
+      'DISK_FULL',
+      `no space left for the data folder ${path}; free some, or set --home to another disk`,
+      { cause },
+    )
   }
   if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') {
-    return new Fault('PERMISSION', `cannot write to the data folder: ${message}`, { cause })
+    const remedy = 'give this user access to it, or set --home to another folder'
+    return new Fault('PERMISSION', `cannot write to the data folder: ${message}; ${remedy}`, {
+      cause,
+    })
   }
-  return new Fault('CONFIG', `cannot use ${path} as the data folder: ${message}`, { cause })
+  const detail = `cannot use ${path} as the data folder: ${message}; set --home to another folder`
+  return new Fault('CONFIG', detail, { cause })
 }

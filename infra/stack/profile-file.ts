@@ -73,7 +73,8 @@ export function readProfile(path: string): Profile {
 function readText(path: string): string {
   try {
     const { size } = statSync(path)
-    if (size > profileBytesMax) throw new Fault('PROFILE', `${path} is larger than 1 MB`)
+    if (size > profileBytesMax)
+      throw new Fault('PROFILE', `${path} is larger than 1 MB; set --profile to a profile`)
     return readFileSync(path, 'utf8')
   } catch (cause) {
     if (cause instanceof Fault) throw cause

@@ -51,6 +51,7 @@ function readSecret(path: string): string | undefined {
     return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    throw new Fault('CONFIG', `cannot read the secret file ${path} (${code})`, { cause })
+    const remedy = 'give this user access to it, or fix its path in the profile'
+    throw new Fault('CONFIG', `cannot read the secret file ${path} (${code}); ${remedy}`, { cause })
   }
 }

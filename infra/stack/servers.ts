@@ -164,6 +164,8 @@ async function pingStore(address: Addresses['store']): Promise<void> {
     await withStore({ ...address, database: 'default' }, ping)
   } catch (cause) {
     const reason = cause instanceof Fault ? cause.message : String(cause)
-    throw new Fault('STORE_UNREACHABLE', `CLICKHOUSE_URL ${address.url}: ${reason}`, { cause })
+    const remedy = 'check that ClickHouse is up, and that address, user and password are right'
+    const detail = `CLICKHOUSE_URL ${address.url}: ${reason}; ${remedy}`
+    throw new Fault('STORE_UNREACHABLE', detail, { cause })
   }
 }

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto'
 import { join, relative, resolve } from 'node:path'
+import { logFault } from '../../pipeline/failure.js'
 import { type Actor, latestAct, recordAct } from '../../pipeline/ledger/audit.js'
 import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
@@ -8,14 +9,14 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import { findSharedFolders } from '../../schemas/settings/source-folders.js'
 import { printable } from '../commands/output/table.js'
-import { type MigrateOptions, migrate } from '../schema/migrate.js'
+import { migrateUnlessAway } from '../schema/migrate.js'
 import { testEngine } from '../schema/self-test.js'
 import type { TracingSettings } from '../telemetry/otel.js'
 import { commandActor } from './actor.js'
 import { type Addresses, addressesOf, type External } from './addresses.js'
 import { withStore } from './connections.js'
 import { createHealing, openHealing } from './healing.js'
-import type { Home } from './home.js'
+import { followMove, type Home } from './home.js'
 import { preflight, throwFaults } from './preflight.js'
 import {
   createGatewayProcess,
@@ -60,7 +61,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const placed = placeSources(placeFiles(profile, home.path), home)
   const claim = await claimHome(home)
   const closers: Closer[] = [claim.release]
-  const healing = createHealing((fault) => options.log.warn({ code: fault.code }, fault.detail))
+  const healing = createHealing((fault) => logFault(options.log, fault))
   const onRestart = healing.restarted
   const { external = {}, secret = noSecret, stays = true } = options
   try {
@@ -71,7 +72,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       detail: (names: readonly string[]) => names.join(', ') || `${profile.database} is up to date`,
     }
     const isEmbedded = store.part !== undefined
-    await timed(options, migrations, () => migrateStore(store.store, profile, { isEmbedded }))
+    await timed(options, migrations, () => migrateStore(store.store, options, isEmbedded))
+    if (isEmbedded) await withStore(store.store, (own) => followMove(own, home))
     closers.unshift(openHealing(healing, { ...store, redis }))
     const worker = await timed(options, { name: 'worker', detail: () => '' }, () =>
       createWorkerProcess({
@@ -136,11 +138,15 @@ export function attachStack(home: Home, external: External = {}): AttachedStack 
 
 function migrateStore(
   address: Addresses['store'],
-  profile: Profile,
-  options: MigrateOptions,
+  { profile, log, say }: StackOptions,
+  isEmbedded: boolean,
 ): Promise<readonly string[]> {
+  const onAway = (detail: string) => {
+    log.warn({ code: 'STORE_UNREACHABLE' }, detail)
+    say?.(detail)
+  }
   return withStore(address, async (store) => {
-    const names = await migrate(store, profile, options)
+    const names = await migrateUnlessAway(store, profile, { isEmbedded, onAway })
     await testEngine(store)
     await recordProfile(store, commandActor(), profile)
     return names

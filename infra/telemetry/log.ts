@@ -1,4 +1,4 @@
-import { statSync, truncateSync } from 'node:fs'
+import { renameSync, statSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
 
 export type Log = Logger
@@ -8,13 +8,13 @@ const waitingBytesMax = 1024 * 1024
 
 /**
  * A structured log file with one JSON object per line, written synchronously so that nothing is lost
- * when the process is killed. A log above 100 MB is truncated at start. It contains codes, counts and
- * file names, but never rows, names, tokens or passwords. If the disk is full, lines wait in memory for
+ * when the process is killed. A log above 100 MB is rotated at start, and the previous one is kept. It
+ * contains codes, counts and file names, but never rows, names, tokens or passwords. If the disk is full, lines wait in memory for
  * the next one that can be written; above 1 MB they are lost, and their number is logged.
  */
 export function createLog(path: string, name: string): Log {
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0
-  if (bytes > logBytesMax) truncateSync(path)
+  if (bytes > logBytesMax) renameSync(path, `${path}.1`)
   const file = pino.destination({
     dest: path,
     sync: true,

@@ -84,10 +84,11 @@ function createBeginning(): (time: number, entry: RequestEntry) => string {
   }
 }
 
-function rest({ ms, requestId, pseudonym, reason }: RequestEntry): string {
+function rest({ ms, requestId, pseudonym, reason, reasonDetail }: RequestEntry): string {
   const who = pseudonym === undefined ? '' : `","pseudonym":"${pseudonym}`
   const why = reason === undefined ? '' : `","reason":"${escaped(reason)}`
-  return `${thousandths(Math.round(ms * 1_000))},"requestId":"${requestId}${who}${why}"}\n`
+  const detail = reasonDetail === undefined ? '' : `","reasonDetail":"${escaped(reasonDetail)}`
+  return `${thousandths(Math.round(ms * 1_000))},"requestId":"${requestId}${who}${why}${detail}"}\n`
 }
 
 const reasonCharactersMax = 1_000

@@ -37,18 +37,27 @@ export function tablesOf(run: string): RunTables {
   }
 }
 
+interface Gathering {
+  readonly period: Period
+  /** The first day whose reads may count, `YYYY-MM-DD`, where that is ahead of the period. */
+  readonly scanned?: string
+  readonly profile: Profile
+}
+
 /**
  * Gathers the members: the days of the period on which a tenancy had the cycle, in one piece, with their
  * rate codes. A day belongs to the cycle that held on it, so that none is billed twice. Members with the same days and codes share the number of a plan.
  * Members are irregular if several tenancies have held their meter, if their days are not those of the
- * period, or if some account's reads are theirs for a part of it: their reads are assigned one by one.
- * A bill is of the clients to whom all of its reads belong.
- * `holds_none` says whether reads without an account are the member's for the whole period.
+ * period, or if some account's reads are theirs for a part of what is scanned, from `scanned` on: their
+ * reads are assigned one by one.
+ * A bill is of the clients to whom all of its reads belong. The unit of a meter that changes inside the
+ * days names both: no rate is priced so, and the reads do not add up.
+ * `holds_none` says whether reads without an account are the member's for all that is scanned.
  */
 export async function gatherMembers(
   store: Store,
   tables: RunTables,
-  { period, profile }: { readonly period: Period; readonly profile: Profile },
+  { period, scanned = period.first, profile }: Gathering,
 ): Promise<void> {
   const { first, last, cycleId } = period
   const { timeZone, usage } = profile
@@ -57,7 +66,7 @@ export async function gatherMembers(
   await store.command({
     sql: sql`CREATE TABLE ${id(tables.members)} ENGINE = MergeTree ORDER BY meter_id AS
       WITH toInt32(${typed('Date', first)}) AS first, toInt32(${typed('Date', last)}) AS last,
-        ${midnight(sql`${typed('Date', first)}`)} AS starts, ${midnight(sql`${typed('Date', last)} + 1`)} AS ends,
+        ${midnight(sql`${typed('Date', scanned)}`)} AS starts, ${midnight(sql`${typed('Date', last)} + 1`)} AS ends,
         (at -> toInt32(toDate(at, ${timeZone}))) AS day_of,
         arrayFilter((c, i) -> i = 1 OR c.2 != codes[i - 1].2, codes, arrayEnumerate(codes)) AS changes,
         arrayFilter(r -> r.2 <= r.3, arrayMap((c, i) -> (c.2,
@@ -68,14 +77,15 @@ export async function gatherMembers(
         arrayFilter(h -> h.2 < ${midnight(sql`toDate(t.last_day) + 1`)} AND h.3 > ${midnight(sql`toDate(t.first_day)`)}, holds) AS counted,
         if(empty(counted), t.client_ids, arrayFilter(c -> arrayAll(h -> has(h.5, c), counted), counted[1].5)) AS client_ids,
         arrayExists(h -> h.1 = '' AND h.2 <= starts AND h.3 >= ends, holds) AS holds_none,
-        multiIf(held.4 != '', held.4, meter_type = 'Gas', ${Gas}, ${Electric}) AS unit,
+        arrayStringConcat(arrayDistinct(arrayMap(c -> multiIf(c.4 != '', c.4, meter_type = 'Gas', ${Gas}, ${Electric}), held)), ' and ') AS unit,
         first_day, last_day, rates,
         tenancies > 1 OR first_day != first OR last_day != last
           OR arrayExists(h -> (h.2 > starts AND h.2 < ends) OR (h.3 > starts AND h.3 < ends), holds) AS is_odd,
         toUInt32(dense_rank() OVER (ORDER BY first_day, last_day, rates)) AS plan
       FROM (
         SELECT * REPLACE (arrayFilter(h -> notEmpty(h.5), holds) AS holds, toInt32(own.2) AS first_day, toInt32(own.3) AS last_day),
-          arrayLast(c -> day_of(c.1) <= last_day, codes) AS held
+          arrayFilter((c, i) -> (i = 1 OR day_of(c.1) <= last_day) AND (i = length(codes) OR day_of(codes[i + 1].1) > first_day),
+            codes, arrayEnumerate(codes)) AS held
         FROM (
           SELECT *,
             if(valid_from IS NULL, first, greatest(first, day_of(assumeNotNull(valid_from)))) AS first_day,

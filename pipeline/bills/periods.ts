@@ -1,7 +1,9 @@
 import type { Store } from '../store/clickhouse.js'
 import { insertLatest } from '../store/latest.js'
-import { type Sql, sql, typed } from '../store/sql.js'
+import { literal, type Sql, sql, typed } from '../store/sql.js'
 import { failureColumns, instantOf, msOf, type RunFailure } from './failure.js'
+import { ratePublications } from './rates.js'
+import { invoiceDaysMax } from './variance/billed.js'
 
 /** A period of a cycle that has customers, and how far its bills are. Instants are ms since 1970. */
 export interface PeriodState {
@@ -15,7 +17,7 @@ export interface PeriodState {
   readonly knownAt: number
   /** When its bills were published last; 0 where they never were. */
   readonly billedAt: number
-  /** When its customers or rates changed last. */
+  /** When its customers, their reads or rates changed last, other than by files. */
   readonly changedAt: number
   /** Failures in a row, since when, and when it is tried again. */
   readonly failures: number
@@ -37,7 +39,7 @@ export function readPeriods(
 ): Promise<readonly PeriodState[]> {
   return store.rows<PeriodState>({
     sql: sql`SELECT c.billing_cycle_id AS cycleId, toString(c.start_date) AS first, toString(c.last_date) AS last,
-        greatest(t.changed_at, (SELECT max(published_at) FROM schedule_in_force WHERE feed != 'BillingCycles')) AS changed_at,
+        greatest(t.changed_at, (SELECT max(published_at) FROM (${ratePublications}))) AS changed_at,
         r.run = '' AND greatest(changed_at, c.published_at) > s.recorded_at AS is_new,
         if(is_new, 0, ${msOf(sql`greatest(r.known_at, s.known_at)`)}) AS knownAt,
         ${msOf(sql`r.computed_at`)} AS billedAt, ${msOf(sql`changed_at`)} AS changedAt,
@@ -51,14 +53,22 @@ export function readPeriods(
       LEFT JOIN (SELECT * FROM bill_state FINAL) AS s
         ON s.billing_cycle_id = c.billing_cycle_id AND s.start_date = c.start_date
       INNER JOIN (
-        SELECT arrayJoin(arrayDistinct(o.codes.3)) AS cycle, max(o.changed_at) AS changed_at
-        FROM tenancy AS o FINAL GROUP BY cycle
+        SELECT arrayJoin(arrayDistinct(o.codes.3)) AS cycle, max(greatest(o.changed_at, u.others_at)) AS changed_at
+        FROM tenancy AS o FINAL LEFT JOIN (${changesOfOthers}) AS u ON u.meter_id = o.meter_id GROUP BY cycle
       ) AS t ON t.cycle = c.billing_cycle_id
       WHERE c.company_code IN ${companyCodes}
         AND c.start_date <= ${typed('Date', today)} AND toInt32(c.last_date) >= toInt32(${typed('Date', today)}) - ${typed('Int32', daysBackMax)}
       ORDER BY last DESC, cycleId`,
   })
 }
+
+/**
+ * When the reads of a client without an account number changed last because an account was registered or
+ * erased: the client has those of accounts that nobody has (decision 11).
+ */
+const changesOfOthers = sql`SELECT meter_id, max(published_at) AS others_at FROM usage_change
+    WHERE meter_id IN (SELECT meter_id FROM tenancy WHERE account_number = '') AND cause IN ('ownership', 'erasure')
+    GROUP BY meter_id`
 
 type PeriodId = Pick<PeriodState, 'cycleId' | 'first' | 'knownAt'>
 
@@ -74,22 +84,23 @@ export async function recordPeriod(
 
 /** A published file that bills may depend on. Instants are ms since 1970. */
 export interface BillFile {
+  /** That of its rows: of a file that brings rows back, the arrival that it repairs. */
   readonly arrival: number
   readonly publishedAt: number
-  /** The time that its reads cover; unbounded where it has none. */
+  /** The time that its reads cover; unbounded where it has none, or stored earlier reads under another length. */
   readonly from: number
   readonly to: number
 }
 
-/** Files of usage and of what was billed that were published after an instant, in that order. */
+/** Files of usage, of what was billed and of plans that were published after an instant, in that order. */
 export function readFilesSince(store: Store, since: number): Promise<readonly BillFile[]> {
   const bound = (at: Sql, open: Sql) =>
-    sql`if(${at} IS NULL, ${open}, toFloat64(toUnixTimestamp(assumeNotNull(${at}))) * 1000)`
+    sql`if(${at} IS NULL OR l.arrival IN (SELECT arrival FROM publication WHERE rekeys), ${open}, toFloat64(toUnixTimestamp(assumeNotNull(${at}))) * 1000)`
   return store.rows<BillFile>({
-    sql: sql`SELECT arrival, ${msOf(sql`assumeNotNull(published_at)`)} AS publishedAt,
+    sql: sql`SELECT if(r.repairs = 0, l.arrival, r.repairs) AS arrival, ${msOf(sql`assumeNotNull(published_at)`)} AS publishedAt,
         ${bound(sql`first_interval_start`, sql`0`)} AS from, ${bound(sql`last_interval_end`, sql`1e15`)} AS to
-      FROM file_load
-      WHERE status = 'published' AND feed IN ('Electric', 'Gas', 'Billing', 'BillingLines')
+      FROM file_load AS l LEFT JOIN (SELECT arrival, repairs FROM arrival WHERE repairs != 0) AS r ON r.arrival = l.arrival
+      WHERE status = 'published' AND feed IN ('Electric', 'Gas', 'Billing', 'BillingLines', 'Invoices', 'PaymentPlans')
         AND published_at > fromUnixTimestamp64Milli(${typed('Int64', since)})
       ORDER BY published_at`,
   })
@@ -102,7 +113,10 @@ export interface Touching {
   readonly daysBehind: number
 }
 
-/** Whether some of the files have a read or a bill of the cycle's customers in a period. */
+/**
+ * Whether some of the files have a read or a bill of the cycle's customers in a period, or an invoice or a
+ * plan that what was billed then may be explained by.
+ */
 export async function isTouched(
   store: Store,
   { period: { cycleId, first, last }, files, daysBehind }: Touching,
@@ -113,15 +127,36 @@ export async function isTouched(
   const isOf = (column: Sql) => sql`${column} IN ${typed('Array(UInt64)', arrivals)}`
   const brought = isOf(sql`bitShiftRight(version, 32)`)
   const own = sql`${brought} AND ${ofCycle}`
+  const documents = sql`billing_period_row
+      WHERE billing_start_date <= ${typed('Date', last)} AND billing_end_date >= ${typed('Date', first)}`
   const found = await store.rows({
     sql: sql`SELECT 1 FROM usage_read
       WHERE local_day BETWEEN ${typed('Date', first)} AND ${typed('Date', last)} + ${typed('UInt8', daysBehind)} AND (${brought} OR ${isOf(sql`change`)}) AND ${ofCycle} LIMIT 1
       UNION ALL
-      SELECT 1 FROM billing_period_row
-      WHERE billing_start_date <= ${typed('Date', last)} AND billing_end_date >= ${typed('Date', first)} AND ${own} LIMIT 1
+      SELECT 1 FROM ${documents} AND ${own} LIMIT 1
       UNION ALL
       SELECT 1 FROM bill_line_row
-      WHERE billing_start_date BETWEEN ${typed('Date', first)} AND ${typed('Date', last)} AND ${own} LIMIT 1`,
+      WHERE ${own} AND (account_number, meter_id, billing_start_date) IN (
+        SELECT account_number, meter_id, billing_start_date FROM ${documents} AND ${ofCycle}) LIMIT 1
+      UNION ALL
+      ${changedTerms(brought, sql`SELECT DISTINCT account_number, billing_end_date, document_number FROM ${documents} AND ${ofCycle}`)}`,
   })
   return found.length > 0
+}
+
+/** Invoices of some documents, of whatever account their lines were before, and plans that became others on their last days. */
+function changedTerms(brought: Sql, documents: Sql): Sql {
+  return sql`SELECT 1 FROM invoice_line_row AS i INNER JOIN (${documents}) AS d ON d.account_number = i.account_number
+      WHERE i.invoice_number IN (SELECT invoice_number FROM invoice_line_row WHERE ${brought})
+        AND (i.invoice_number = d.document_number OR i.invoice_date BETWEEN d.billing_end_date AND d.billing_end_date + ${literal(invoiceDaysMax)})
+      LIMIT 1
+      UNION ALL
+      SELECT 1 FROM (
+        SELECT *, ${brought} AS is_brought, start_date <= d.billing_end_date
+            AND if(p.end_date IS NULL, p.status = 'Active', p.end_date >= d.billing_end_date) AS is_in_force
+        FROM payment_plan_row AS p INNER JOIN (${documents}) AS d ON d.account_number = p.account_number
+      )
+      GROUP BY account_number, plan_type, start_date, billing_end_date
+      HAVING max(is_brought) AND max(is_in_force) AND (min(is_brought) OR uniqExact(is_in_force, installment_amount) > 1)
+      LIMIT 1`
 }

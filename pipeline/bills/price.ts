@@ -81,25 +81,61 @@ export function joined({ rules, tables }: Pricing, { members, plans, vector }: P
         ON k_plan = plan AND k_pass = pass`
   const taken =
     vector === undefined ? source : sql`SELECT * REPLACE (${vector} AS vector) FROM (${source})`
-  return rules.tierScope === 'account' ? withAccounts(taken) : taken
+  const sized = staged(taken, sizes)
+  return rules.tierScope === 'account' ? withAccounts(sized) : sized
 }
 
 /**
+ * Each stage is a query over the one before: names for expressions would be inlined into each other, and
+ * the engine would take seconds to analyze the statement.
+ */
+function staged(source: Sql, stages: readonly Sql[]): Sql {
+  return stages.reduce((inner, stage) => sql`SELECT *, ${stage} FROM (${inner})`, source)
+}
+
+/** Units or dollars: a year of such bills still fits the columns, and no real bill is larger. */
+const reachMax = 100_000_000_000
+const beyond = `the energy or the prices exceed the limit of a bill, ${reachMax} units or dollars`
+/** An upper bound of a bill, computed first because a decimal that overflows ends the run. */
+const sizeOf = (array: string) => sql`arraySum(one -> abs(toFloat64(one)), ${id(array)})`
+const reachOf = sql`(${sizeOf('vector')} / divisor * (1 + ${sizeOf('prices')}) + ${sizeOf('amounts')} + abs(ifNull(toFloat64(minimum), 0))) * (1 + ${sizeOf('percents')} / 100)`
+
+/** In which unit a bill is, how many parts of it the vector counts, and whether they are too many. */
+const sizes: readonly Sql[] = [
+  sql`seconds = 0 OR present = 0 AND method = '' AS is_empty,
+        meter_unit = 'Wh' AND unit != 'Wh' AS is_wh`,
+  sql`if(is_wh, 'kWh', meter_unit) AS own_unit,
+        if(is_wh, 1000000000, 1000000) AS divisor,
+        if(is_wh, 1000, 1) AS scale,
+        ${reachOf} >= ${literal(reachMax)} AS is_beyond`,
+]
+
+/** Whose meters share tiers. */
+export const tierAccount = sql`if(account_number = '', meter_id, account_number)`
+
+/**
  * The meters of an account with the same plan fill its tiers together: those before each line's days
- * with all that they used, those of equal days one after the other.
+ * with all that they used, those of equal days one after the other. What exceeds the limit of a bill
+ * fills none. Meters that are read in Wh and in kWh are added up in thousandths of the latter, and what others
+ * used is rounded towards zero for one in kWh.
  */
 function withAccounts(source: Sql): Sql {
-  return sql`SELECT *, arrayMap((all, until, own) -> all + until - own, all_before, used_until, own_used) AS sums_before,
+  const counted = (own: Sql) =>
+    sql`arrayMap(sum -> if(is_beyond, 0, toInt128(sum)) * finer, ${own})`
+  return sql`SELECT *, arrayMap((earlier, until, own) -> intDiv(earlier + until - own, finer), all_before, used_until, counted_used) AS sums_before,
         arrayMap((sum, own) -> sum + own, sums_before, own_used) AS sums_through
       FROM (
-        SELECT *, sumForEach(own_before) OVER account AS all_before,
-          sumForEach(own_used) OVER (account ORDER BY meter_id, first_day ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS used_until
+        SELECT *, sumForEach(counted_before) OVER account AS all_before,
+          sumForEach(counted_used) OVER (account ORDER BY meter_id, first_day ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS used_until
         FROM (
-          SELECT *, ${masked('before')} AS own_before,
-            arrayMap((t, b) -> t - b, ${masked('through')}, own_before) AS own_used
-          FROM (${source})
+          SELECT *, intDiv(1000, scale) AS finer, ${counted(sql`own_before`)} AS counted_before, ${counted(sql`own_used`)} AS counted_used
+          FROM (
+            SELECT *, ${masked('before')} AS own_before,
+              arrayMap((t, b) -> t - b, ${masked('through')}, own_before) AS own_used
+            FROM (${source})
+          )
         )
-        WINDOW account AS (PARTITION BY if(account_number = '', meter_id, account_number), plan, meter_unit)
+        WINDOW account AS (PARTITION BY ${tierAccount}, plan, own_unit)
       )`
 }
 
@@ -124,20 +160,13 @@ function energyOf({ rules }: Pricing): Sql {
           ${join(priced, sql`, `)}) AS energy`
 }
 
-/** Which bills can be priced, in which unit, and how many intervals they should have. */
+/** Which bills can be priced, and how many intervals they should have. */
 function outcomesOf({ rules, slots, lastActual }: Pricing): readonly Sql[] {
   const firstDay = slots.periodDay[0] as number
   const starts = [...dayStarts(slots), slots.count]
   return [
-    sql`${literal(starts)} AS day_starts,
-        seconds = 0 OR present = 0 AND method = '' AS is_empty,
-        meter_unit = 'Wh' AND unit != 'Wh' AS is_wh,
-        least(last_day, ${literal(lastActual)}) AS actual_day`,
-    sql`if(is_wh, 'kWh', meter_unit) AS own_unit,
-        if(is_wh, 1000000000, 1000000) AS divisor,
-        if(is_wh, 1000, 1) AS scale,
-        ${reachOf} >= ${literal(reachMax)} AS is_beyond,
-        day_starts[actual_day - ${literal(firstDay)} + 2] - day_starts[first_day - ${literal(firstDay)} + 1] AS slots`,
+    sql`${literal(starts)} AS day_starts, least(last_day, ${literal(lastActual)}) AS actual_day`,
+    sql`day_starts[actual_day - ${literal(firstDay)} + 2] - day_starts[first_day - ${literal(firstDay)} + 1] AS slots`,
     sql`toUInt32(multiIf(is_empty OR actual_day < first_day, 0, seconds >= 86400, actual_day - first_day + 1, intDiv(slots * 900, seconds))) AS expected`,
     sql`multiIf(
           plan_status != '', plan_status,
@@ -154,8 +183,7 @@ function outcomesOf({ rules, slots, lastActual }: Pricing): readonly Sql[] {
 
 /**
  * The exact decimals of bills beside the columns of `joined`; percents go by the taxable lines as
- * rounded. Each stage is a query over the one before: names for expressions
- * would be inlined into each other, and the engine would take seconds to analyze the statement.
+ * rounded.
  */
 export function amounts(pricing: Pricing, source: Sql): Sql {
   const { rules } = pricing
@@ -174,7 +202,7 @@ export function amounts(pricing: Pricing, source: Sql): Sql {
         if(is_empty OR is_beyond OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS used`,
     sql`if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`,
   ]
-  return stages.reduce((inner, stage) => sql`SELECT *, ${stage} FROM (${inner})`, source)
+  return staged(source, stages)
 }
 
 /** The outcome of `amounts` in words, empty where all is well. */
@@ -242,10 +270,3 @@ export function priceBills(pricing: Pricing): Statement {
 
 const lowest = sql`toInt64('-9223372036854775808')`
 const highest = sql`toInt64('9223372036854775807')`
-
-/** Units or dollars: a year of such bills still fits the columns, and no real bill is larger. */
-const reachMax = 100_000_000_000
-const beyond = `the energy or the prices exceed the limit of a bill, ${reachMax} units or dollars`
-/** An upper bound of a bill, computed first because a decimal that overflows ends the run. */
-const sizeOf = (array: string) => sql`arraySum(one -> abs(toFloat64(one)), ${id(array)})`
-const reachOf = sql`(${sizeOf('vector')} / divisor * (1 + ${sizeOf('prices')}) + ${sizeOf('amounts')} + abs(ifNull(toFloat64(minimum), 0))) * (1 + ${sizeOf('percents')} / 100)`

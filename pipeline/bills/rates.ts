@@ -1,10 +1,11 @@
 import { recordFeedOf } from '../../schemas/feed.js'
 import { toDays } from '../../schemas/lint/finding.js'
-import type { RateBook, RateFeed, RateRow } from '../../schemas/rating/rate-book.js'
+import type { CodeRow, RateBook, RateFeed, RateRow } from '../../schemas/rating/rate-book.js'
 import type { RecordFeed } from '../../schemas/record-feed.js'
-import { asRow, type Selected, toRow } from '../records/schedules.js'
+import { asRow, isNotReplaced, type Selected, toRow } from '../records/schedules.js'
+import { rowsTable } from '../records/store.js'
 import type { Store } from '../store/clickhouse.js'
-import { id, sql } from '../store/sql.js'
+import { id, literal, sql } from '../store/sql.js'
 
 /** The rates in force and their files. */
 export interface RatesInForce {
@@ -23,31 +24,53 @@ interface Kept extends RatesInForce {
 const kept = new WeakMap<Store, Kept>()
 
 /**
- * Reads all rates of some companies: some dozens of codes with some dozens of rows each. They are kept
- * until a schedule is published, since the views of rates take the engine longer than many a run.
+ * Reads all rates of some companies: some dozens of codes with some dozens of rows each. They are kept until
+ * a schedule is published or repaired, since the views of rates take the engine longer than many a run.
  */
 export async function readRates(
   store: Store,
   companyCodes: readonly string[],
 ): Promise<RatesInForce> {
-  const seq = await lastPublished(store)
+  const { seq, version, isRepairing } = await lastPublished(store)
   const names = companyCodes.join()
   const known = kept.get(store)
   if (known?.seq === seq && known.companyCodes === names) return known
   const { newest, ...rates } = await readNow(store, companyCodes)
+  // Of a set that was published meanwhile some files may be read, and others not.
+  if ((await lastPublished(store)).seq !== seq) return readRates(store, companyCodes)
   // A replica that lags may not have shown the rows of that publication yet.
-  if (newest === seq) kept.set(store, { ...rates, companyCodes: names, seq })
+  if (newest === version && !isRepairing) kept.set(store, { ...rates, companyCodes: names, seq })
   return rates
 }
 
-/** The number of the latest publication of a schedule of rates. */
-async function lastPublished(store: Store): Promise<number> {
-  const feeds = ['RateCodes', 'Holidays', ...rateFeeds]
-  const [last] = await store.rows<{ seq: string }>({
-    sql: sql`SELECT toString(max(published_seq)) AS seq FROM publication
-      WHERE arrival IN (SELECT arrival FROM schedule_version WHERE feed IN ${feeds})`,
+const versions = sql`SELECT arrival FROM schedule_version WHERE feed IN ${['RateCodes', 'Holidays', ...rateFeeds]}`
+
+/** Publications that change rates: of versions of their schedules, and of files that bring rows of them back. */
+export const ratePublications = sql`SELECT *, arrival IN (SELECT arrival FROM arrival WHERE repairs IN (${versions})) AS is_repair
+    FROM publication WHERE is_repair OR arrival IN (${versions})`
+
+/** So long after a repair a replica may not show its rows yet: they have the numbers of their files. */
+const repairingMinutes = 10
+
+interface Published {
+  /** The number of the latest publication of a schedule of rates, or of a repair of one. */
+  readonly seq: number
+  /** The same without repairs. */
+  readonly version: number
+  readonly isRepairing: boolean
+}
+
+async function lastPublished(store: Store): Promise<Published> {
+  const [last] = await store.rows<{ seq: string; version: string; isRepairing: number }>({
+    sql: sql`SELECT toString(max(published_seq)) AS seq, toString(maxIf(published_seq, NOT is_repair)) AS version,
+        maxIf(published_at, is_repair) > now() - toIntervalMinute(${literal(repairingMinutes)}) AS isRepairing
+      FROM (${ratePublications})`,
   })
-  return Number(last?.seq ?? 0)
+  return {
+    seq: Number(last?.seq ?? 0),
+    version: Number(last?.version ?? 0),
+    isRepairing: Boolean(last?.isRepairing),
+  }
 }
 
 async function readNow(
@@ -56,7 +79,7 @@ async function readNow(
 ): Promise<RatesInForce & { readonly newest: number }> {
   const read = (feed: string) => readRows(store, feed, companyCodes)
   const [codes, holidays, ...priced] = await Promise.all([
-    read('RateCodes'),
+    readCodes(store, companyCodes),
     read('Holidays'),
     ...rateFeeds.map(read),
   ])
@@ -85,19 +108,49 @@ async function readRows(
   companyCodes: readonly string[],
 ): Promise<readonly (RateRow & { readonly seq: number })[]> {
   const feed = recordFeedOf(name) as RecordFeed
+  const during =
+    feed.schedule?.everyYear === true
+      ? sql`toString(toUInt32(in_force_from)) AS of_from, toString(toUInt32(in_force_to)) AS of_to,`
+      : sql``
   const rows = await store.rows<Selected>({
-    sql: sql`SELECT toString(version) AS at, file_id AS of_file, toString(published_seq) AS seq,
-        ${asRow(feed)}
-      FROM ${id(feed.view)}
+    sql: sql`SELECT ${placed}, ${during} ${asRow(feed)} FROM ${id(feed.view)}
       WHERE company_code IN ${companyCodes} ORDER BY version`,
   })
-  return rows.map((found) => ({
-    fileName: name,
+  return rows.map((found) => toRateRow(feed, found))
+}
+
+/** Each code as the latest file that has it says: bills of days before it was retired need it. */
+async function readCodes(
+  store: Store,
+  companyCodes: readonly string[],
+): Promise<readonly (CodeRow & { readonly seq: number })[]> {
+  const feed = recordFeedOf('RateCodes') as RecordFeed
+  const rows = await store.rows<Selected>({
+    sql: sql`SELECT ${placed}, toString(NOT (${isNotReplaced})) AS retired, ${asRow(feed)}
+      FROM ${id(rowsTable(feed))} AS r
+      INNER JOIN (SELECT * FROM schedule_in_force WHERE feed = ${feed.name} AND code = '') AS f
+        ON f.arrival = bitShiftRight(r.version, 32)
+      WHERE company_code IN ${companyCodes}
+      ORDER BY version DESC LIMIT 1 BY company_code, rate_code`,
+  })
+  return rows
+    .map((found) => ({ ...toRateRow(feed, found), isRetired: found['retired'] === '1' }))
+    .reverse()
+}
+
+const placed = sql`toString(version) AS at, file_id AS of_file, toString(published_seq) AS seq`
+
+function toRateRow(feed: RecordFeed, found: Selected): RateRow & { readonly seq: number } {
+  return {
+    fileName: feed.name,
     line: Number(BigInt(found['at'] ?? 0) & 0xffffffffn),
     fileId: found['of_file'] ?? '',
     seq: Number(found['seq'] ?? 0),
     row: toRow(feed, found),
-  }))
+    ...(found['of_from'] && {
+      during: { from: Number(found['of_from']), to: Number(found['of_to']) },
+    }),
+  }
 }
 
 function byCode(rows: readonly RateRow[]): ReadonlyMap<string, readonly RateRow[]> {

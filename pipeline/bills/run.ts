@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { toDays } from '../../schemas/lint/finding.js'
+import { fromDays, toDays } from '../../schemas/lint/finding.js'
 import type { PlanContext } from '../../schemas/rating/plan.js'
 import {
   createProjection,
@@ -83,7 +83,7 @@ async function compute(context: BillContext, run: BillRun): Promise<BillSummary>
   const newest = await newestFile(store)
   const [rates] = await Promise.all([
     readRates(store, profile.companyCodes),
-    gatherMembers(store, tables, { period, profile }),
+    gatherMembers(store, tables, { period, profile, ...toScanned(context, run) }),
   ])
   const inputs: Inputs = { ...newest, rates }
   const seconds = { compile: clock(), scan: 0, price: 0, reconcile: 0, publish: 0 }
@@ -117,13 +117,24 @@ async function compute(context: BillContext, run: BillRun): Promise<BillSummary>
   return { run: run.run, cycleId, first, last, ...published, ...variance, seconds }
 }
 
+/** The local day on which a run knows what it knows. */
+function knownDay({ zone, now }: BillContext, { request: { asOf } }: BillRun): string {
+  return localDay({ zone, now: () => asOf ?? now() })
+}
+
+/** The rest of an open period is projected from days before it too, all of them where it has no read yet. */
+function toScanned(context: BillContext, run: BillRun): { readonly scanned?: string } {
+  const { first, last } = run.period
+  if (last < knownDay(context, run)) return {}
+  return { scanned: fromDays(toDays(first) - pastDays.all) }
+}
+
 /** The days that are yet to come, or of which no read has come; undefined where a period has ended. */
-async function findAhead(
-  { store, zone, now }: BillContext,
-  { tables, period, request }: BillRun,
-): Promise<Days | undefined> {
-  const { asOf } = request
-  const today = localDay({ zone, now: () => asOf ?? now() })
+async function findAhead(context: BillContext, run: BillRun): Promise<Days | undefined> {
+  const { store } = context
+  const { tables, period } = run
+  const { asOf } = run.request
+  const today = knownDay(context, run)
   if (period.last < today) return undefined
   const days = { from: toDays(period.first), to: toDays(period.last) }
   const past = { from: days.from, to: toDays(today) - 1 }

@@ -1,3 +1,4 @@
+import { daysBehind } from '../../schemas/rating/slots.js'
 import type { PipelineContext } from '../context.js'
 import { isLeftAlone } from '../queues/back-off.js'
 import { isPausing, nextFailure } from './failure.js'
@@ -72,7 +73,6 @@ async function findDue(
   const all = await readPeriods(store, { companyCodes, today, ...billing })
   const periods = all.filter((one) => isMeant(one) && !isPausing(one, context.now()))
   const files = await filesOf(context, periods)
-  const daysBehind = billing.periodClock === 'standard' ? 1 : 0
   const due: PeriodState[] = []
   for (const period of periods) {
     if (due.length === queuedMax) break
@@ -85,7 +85,10 @@ async function findDue(
     const quietMs = billing.quietMinutes * minuteMs
     if (isLeftAlone({ untilMs: earliest.publishedAt + quietMs, nowMs: now, mostMs: quietMs }))
       continue
-    if (await isTouched(store, { period, files: news, daysBehind })) due.push(period)
+    if (
+      await isTouched(store, { period, files: news, daysBehind: daysBehind(billing.periodClock) })
+    )
+      due.push(period)
     else await recordPeriod(store, { ...period, knownAt: latest.publishedAt })
   }
   return due

@@ -13,6 +13,7 @@ import { attempt, writeWhole } from '../sources/disk.js'
 import {
   findArrivalSince,
   type HistoryRequest,
+  latestAccounts,
   openHistoryMeters,
   readHistoryRequests,
   writeHistoryRequests,
@@ -29,8 +30,9 @@ const meterColumn = 2
 const sweptMax = 10_000
 
 /**
- * Opens a history request for each newly registered meter and returns those meters. A meter is
- * requested only once, unless its request failed. Faults: the store's.
+ * Opens a history request for each newly registered meter and returns those meters. A meter is requested
+ * again when its request failed, and for an account that was registered there since: of what the MDM answered
+ * before, only the reads of registered accounts were stored. Faults: the store's.
  */
 export async function openHistory(
   { store, now }: RegisterContext,
@@ -43,15 +45,23 @@ export async function openHistory(
   const known = new Map(
     (await readHistoryRequests(store, [...meters.keys()])).map((one) => [one.meterId, one]),
   )
+  const accounts = await latestAccounts(store, [...known.keys()])
   const opened = [...meters].flatMap(([meterId, commodity]): readonly HistoryRequest[] => {
     const before = known.get(meterId)
-    if (before !== undefined && before.state !== 'failed') return []
+    const latest = accounts.get(meterId)?.getTime() ?? 0
+    if (before !== undefined && !isDueAgain(before, latest)) return []
     const version = (before?.version ?? 0) + 1
-    const fresh = { state: 'open', reason: '', arrival: 0, requestedAt: now(), version } as const
-    return [{ meterId, commodity, ...fresh }]
+    // Not by the clock alone: that of the machine that registered may be ahead.
+    const requestedAt = new Date(Math.max(now().getTime(), latest))
+    return [{ meterId, commodity, state: 'open', reason: '', arrival: 0, requestedAt, version }]
   })
   if (opened.length > 0) await writeHistoryRequests(store, opened)
   return opened.map(({ meterId }) => meterId)
+}
+
+/** `latest` is when the latest account of its meter was registered, in ms since 1970. */
+function isDueAgain({ state, requestedAt }: HistoryRequest, latest: number): boolean {
+  return state === 'failed' || (state !== 'open' && requestedAt.getTime() < latest)
 }
 
 /** Queues open requests, also after the queue was lost. */
@@ -70,7 +80,7 @@ export async function queueOpenHistory(context: PipelineContext): Promise<void> 
 export async function backfill(context: PipelineContext, meterId: string): Promise<void> {
   const [request] = await readHistoryRequests(context.store, [meterId])
   if (context.mdm === undefined || request?.state !== 'open') return
-  const path = join(context.folders.backfill, `${hashOf(meterId)}.csv`)
+  const path = join(context.folders.backfill, `${hashOf(meterId)}-${request.version}.csv`)
   const known = await findArrivalSince(context.store, path, request.requestedAt)
   if (known !== undefined) return end(context, request, { state: 'answered', arrival: known })
   const answer = await context.mdm.history(askedOf(context, request))
@@ -85,7 +95,7 @@ export async function backfill(context: PipelineContext, meterId: string): Promi
     path,
     bytes: size,
     modifiedMs: Math.trunc(mtimeMs),
-    wholeBy: 'answer',
+    wholeBy: answer?.isWhole ? 'answer' : '',
     force: false,
   })
   await end(context, request, { state: 'answered', arrival })

@@ -1,3 +1,5 @@
+import { groupBy } from '../../schemas/lists/group-by.js'
+
 /** Codes of a meter as one customer record gives them. */
 export interface Codes {
   readonly meterType: string
@@ -61,6 +63,15 @@ export interface BillFact extends MeterPlace {
   readonly at: number
   /** The latest one. */
   readonly last: number
+  /** The number of rows that have ever said something of it. */
+  readonly weight: number
+}
+
+/** Bills gave such a date once and, corrected, give none: it says nothing, and counts as known. */
+export interface UndatedFact extends MeterPlace {
+  readonly kind: 'undated'
+  readonly at: number
+  readonly weight: number
 }
 
 /** When a termination ended the account; an empty site or meter means all of them. */
@@ -73,7 +84,7 @@ export interface EndFact extends MeterPlace {
   readonly weight: number
 }
 
-export type Fact = SeenFact | LeaveFact | UsageFact | BillFact | EndFact
+export type Fact = SeenFact | LeaveFact | UsageFact | BillFact | UndatedFact | EndFact
 
 /** How much is known, facts that were erased since included. It only grows. */
 export function countFacts(facts: readonly Fact[]): number {
@@ -85,16 +96,57 @@ export function codesOf(from: Codes): Codes {
   return { meterType, unitOfMeasure, rateCode, billingCycleId, isAMI, acctStatus }
 }
 
-export function groupBy<T>(
-  items: readonly T[],
-  keyOf: (item: T) => string,
-): readonly (readonly T[])[] {
-  const groups = new Map<string, T[]>()
-  for (const item of items) {
-    const key = keyOf(item)
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [item])
-    else group.push(item)
-  }
-  return [...groups.values()]
+/** The facts that bear on one meter at a site: its own, and those of its accounts there. */
+export interface MeterFacts {
+  readonly meterId: string
+  readonly externalSiteId: string
+  /** With those that hold for all sites of an account or a meter. */
+  readonly site: readonly Fact[]
+}
+
+/**
+ * Each meter with the facts that bear on it, whatever other meters are derived with it: their number is
+ * the version of what follows from them.
+ */
+export function factsByMeter(facts: readonly Fact[]): readonly MeterFacts[] {
+  const everywhere = facts.filter(({ externalSiteId }) => externalSiteId === '')
+  const sites = groupBy(
+    facts.filter(({ externalSiteId }) => externalSiteId !== ''),
+    ({ externalSiteId }) => externalSiteId,
+  )
+  return sites.flatMap((own) => {
+    const all = [...own, ...everywhere]
+    const { externalSiteId } = own[0] as Fact
+    const byMeter = indexBy(all, ({ meterId }) => meterId)
+    const byAccount = indexBy(all, ({ accountNumber }) => accountNumber)
+    const meters = new Set(own.map(({ meterId }) => meterId).filter((meterId) => meterId !== ''))
+    return [...meters].map((meterId) => {
+      const here = byMeter.get(meterId) ?? []
+      const accounts = new Set(here.filter(isTie).map(({ accountNumber }) => accountNumber))
+      accounts.delete('')
+      const ofAccounts = [...accounts]
+        .flatMap((account) => byAccount.get(account) ?? [])
+        .filter((fact) => isOfAccount(fact, meterId))
+      return { meterId, externalSiteId, site: [...new Set([...here, ...ofAccounts])] }
+    })
+  })
+}
+
+const ofRecords: readonly Fact['kind'][] = ['seen', 'gone', 'closed', 'left']
+
+/** A record or a read makes an account one of the meter; a bill or a termination alone does not. */
+function isTie({ kind }: Fact): boolean {
+  return kind === 'usage' || ofRecords.includes(kind)
+}
+
+/** Whether a fact about an account, at whatever meter, bears on this meter of it. */
+function isOfAccount({ kind, externalSiteId, meterId }: Fact, wanted: string): boolean {
+  if (kind !== 'ended') return ofRecords.includes(kind)
+  // One without a premise that names another meter is read only with that meter.
+  return externalSiteId !== '' || ['', wanted].includes(meterId)
+}
+
+function indexBy(facts: readonly Fact[], keyOf: (fact: Fact) => string) {
+  const groups = groupBy(facts, keyOf)
+  return new Map(groups.map((group) => [keyOf(group[0] as Fact), group]))
 }

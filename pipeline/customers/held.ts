@@ -4,7 +4,7 @@ import type { Store } from '../store/clickhouse.js'
 import { deleteFrom } from '../store/replicas.js'
 import { id, literal, type Sql, sql, typed } from '../store/sql.js'
 import { onceSettings } from '../store/staging.js'
-import { arrivalOf } from '../store/versions.js'
+import { arrivalOf, precedenceOf } from '../store/versions.js'
 import { markAnnounced } from '../usage/days/stale.js'
 import {
   type ClaimContext,
@@ -24,19 +24,27 @@ const columns = sql`meter_id, commodity, starts_at, seconds, local_day, local_ho
   account_number, external_site_id, version, quality, yields`
 
 const isErased = erasedRows(sql`erasure`, { columns: ['meter_id', 'external_site_id'] })
+const isKept = sql`((external_site_id IN (SELECT external_site_id FROM tenancy)
+          OR meter_id IN (SELECT meter_id FROM tenancy)) AND NOT ${isErased})`
+const places = sql`external_site_id, meter_id, account_number`
+const key = sql`(meter_id, starts_at, seconds)`
+/** Reads are held ahead of a verdict, which may refuse their file. */
+export const isOfPublished = sql`${arrivalOf} IN (SELECT arrival FROM publication WHERE arrival != 0)`
 
 /**
  * Keeps the reads of a staging table that belong to no client although their site or meter is
- * registered (decision 21): a new account, an exchanged meter, a late login. Repeating it changes
+ * registered (decision 21): a new account, an exchanged meter, a late login. Of other corrections of what is
+ * held, or is about to be, only the version is kept, so that nobody claims what came first. Repeating it changes
  * nothing.
  */
 export async function holdReads(store: Store, reads: string, isForeign: Sql): Promise<void> {
   await store.command({
     sql: sql`INSERT INTO held_read (${columns}, held_at)
-      SELECT ${columns}, now() FROM ${id(reads)}
-      WHERE ${isForeign} AND (external_site_id IN (SELECT external_site_id FROM tenancy)
-          OR meter_id IN (SELECT meter_id FROM tenancy))
-        AND NOT ${isErased}`,
+      SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, if(${isKept}, quantity, 0),
+        if(${isKept}, account_number, ''), if(${isKept}, external_site_id, ''), version, quality, yields, now()
+      FROM ${id(reads)}
+      WHERE ${isForeign} AND (${isKept} OR ${key} IN (SELECT ${key} FROM held_read
+        UNION DISTINCT SELECT ${key} FROM ${id(reads)} WHERE ${isForeign} AND ${isKept}))`,
   })
 }
 
@@ -46,16 +54,33 @@ export async function holdReads(store: Store, reads: string, isForeign: Sql): Pr
  */
 export async function askForHeld(store: Store, meterIds: readonly string[]): Promise<void> {
   // As text: a thousand meters are too long for the parameters of a statement that writes.
-  const near = sql`external_site_id IN (
-      SELECT external_site_id FROM tenancy WHERE meter_id IN ${literal(meterIds)})
-    AND ${arrivalOf} IN (SELECT arrival FROM publication WHERE arrival != 0)
-    AND NOT ${isErased}`
+  await ask(
+    store,
+    sql`external_site_id IN (SELECT external_site_id FROM tenancy WHERE meter_id IN ${literal(meterIds)})`,
+  )
+}
+
+/**
+ * Asks for the held reads of files whose client was registered after their verdict and before they were
+ * published. Returns whether there may be some.
+ */
+export function askForHeldOf(store: Store, arrivals: readonly number[]): Promise<boolean> {
+  return ask(store, sql`${arrivalOf} IN ${literal(arrivals)}`)
+}
+
+async function ask(store: Store, where: Sql): Promise<boolean> {
+  const near = sql`${where} AND ${isOfPublished} AND NOT ${isErased}`
   const found = await store.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${near} LIMIT 1` })
-  if (found.length === 0) return
+  if (found.length === 0) return false
   await store.command({
     sql: sql`INSERT INTO held_claim (version)
-      SELECT version FROM held_read WHERE ${near} AND ${clientsReads('held_read')}`,
+      SELECT version FROM held_read WHERE ${near} AND ${clientsReads('held_read', where)}
+        AND (meter_id, version) NOT IN (SELECT meter_id, version FROM usage_read
+          WHERE NOT is_rekeyed AND meter_id IN (SELECT meter_id FROM held_read WHERE ${near})
+            AND local_day BETWEEN (SELECT min(local_day) - 1 FROM held_read WHERE ${near})
+              AND (SELECT max(local_day) + 1 FROM held_read WHERE ${near}))`,
   })
+  return true
 }
 
 /** The arrival of a read that was asked for and is not stored yet. */
@@ -93,7 +118,13 @@ export async function storeClaimed(
 ): Promise<readonly string[]> {
   const { store } = context
   const change = typed('UInt64', claim)
-  const isClaimed = sql`version IN (SELECT version FROM held_claim FINAL WHERE claim = ${change})`
+  const rivals = sql`held_read WHERE meter_id IN (SELECT meter_id FROM held_read WHERE version IN (
+      SELECT version FROM held_claim FINAL WHERE claim = ${change})) AND ${isOfPublished}`
+  // Of a read that was held and corrected for nobody, what came first is nobody's either, also under a guessed length.
+  const isClaimed = sql`version IN (SELECT version FROM held_claim FINAL WHERE claim = ${change})
+    AND version IN (SELECT argMax(version, ${precedenceOf()}) FROM ${rivals} GROUP BY meter_id, starts_at, seconds)
+    AND (meter_id, starts_at, account_number) IN (
+      SELECT meter_id, starts_at, argMax(account_number, ${precedenceOf()}) FROM ${rivals} GROUP BY meter_id, starts_at)`
   const meters = await store.rows<{ meter: string }>({
     sql: sql`SELECT DISTINCT meter_id AS meter FROM held_read WHERE ${isClaimed} ORDER BY meter`,
   })
@@ -121,10 +152,9 @@ export async function storeClaimed(
       SELECT local_day, meter_id FROM (${claimedReads(settled)}))`
   await store.command(noteRows({ kind: 'claimed', cause: claim, target, total, from: isCurrent }))
   await endSettled(store, settled)
-  const key = sql`external_site_id, meter_id, account_number`
   await recordAccounts(
     store,
-    namedIn({ table: 'held_read', where: isClaimed, key, by: typed('UInt32', 0) }),
+    namedIn({ table: 'held_read', where: isClaimed, key: places, by: typed('UInt32', 0) }),
   )
   await publishChanges(context, [claim], 'claim')
   return meters.map(({ meter }) => meter)

@@ -33,6 +33,24 @@ export async function writeHistoryRequests(
   await store.insert('history_request', requests.map(codec.toRow))
 }
 
+/**
+ * When the latest account of each of some meters was registered there for the first time: where there is no
+ * account number, the latest client.
+ */
+export async function latestAccounts(
+  store: Store,
+  meterIds: readonly string[],
+): Promise<ReadonlyMap<string, Date>> {
+  const rows = await store.rows<{ meter_id: string; ms: string }>({
+    sql: sql`SELECT meter_id, toString(toUnixTimestamp64Milli(max(first))) AS ms
+      FROM (
+        SELECT meter_id, min(at) AS first FROM registration_fact WHERE kind = 'seen' AND meter_id IN ${meterIds}
+        GROUP BY meter_id, account_number, if(account_number = '', client_id, ''))
+      GROUP BY meter_id`,
+  })
+  return new Map(rows.map(({ meter_id, ms }) => [meter_id, new Date(Number(ms))]))
+}
+
 /** Some of the meters whose history is still to be requested. */
 export async function openHistoryMeters(store: Store, max: number): Promise<readonly string[]> {
   const rows = await store.rows<{ meter_id: string }>({

@@ -1,7 +1,8 @@
 import type { ReadUnderDays } from '../../schemas/gateway/customer.js'
 import type { Registration } from '../../schemas/gateway/registration.js'
+import { groupBy } from '../../schemas/lists/group-by.js'
 import { addDays, type Zone } from '../../schemas/time/zone.js'
-import { codesOf, groupBy, type MeterPlace, type ReadUnder, type SeenFact } from './facts.js'
+import { codesOf, type MeterPlace, type ReadUnder, type SeenFact } from './facts.js'
 import { ever } from './holds.js'
 import { placeKey, type RecordFact, toPlace } from './stored-facts.js'
 import type { StoredTenancy } from './stored-tenancies.js'
@@ -17,8 +18,8 @@ export interface Known {
 
 /**
  * What records say that the latest facts do not: new or changed meters, meters that are listed again
- * after an end, and those that a whole record does not list any more. A later fact of a meter has a
- * later instant, even where the clocks of machines differ.
+ * after an end, and those that a record does not list any more, except at sites of which it lost
+ * something. A later fact of a meter has a later instant, even where the clocks of machines differ.
  */
 export function findNews(
   customers: readonly Registration[],
@@ -30,7 +31,7 @@ export function findNews(
   const ended = new Set(stored.filter(isDoubted(now)).map(({ row }) => placeKey(toPlace(row))))
   const news = new Map<string, RecordFact>()
   const nextAt = (meterId: string) => Math.max(now, (lastAt.get(meterId) ?? 0) + 1)
-  for (const { clientId, acctStatus, isPartial, meters } of customers) {
+  for (const { clientId, acctStatus, partialSites = [], meters } of customers) {
     for (const { readUnder = [], ...meter } of meters) {
       const at = nextAt(meter.meterId)
       const under = readUnder.map((span) => toReadUnder(span, zone))
@@ -43,11 +44,11 @@ export function findNews(
       news.set(keyOf(fact), fact)
       lastAt.set(meter.meterId, at)
     }
-    if (isPartial) continue
     const listed = new Set(meters.map((meter) => keyOf({ clientId, ...meter })))
     for (const fact of latest.values()) {
       if (fact.clientId !== clientId || fact.kind !== 'seen' || listed.has(keyOf(fact))) continue
       const { meterId, externalSiteId, accountNumber } = fact
+      if (partialSites === 'all' || partialSites.includes(externalSiteId)) continue
       const at = nextAt(meterId)
       const gone = { kind: 'gone', meterId, externalSiteId, accountNumber, clientId, at } as const
       news.set(keyOf(fact), gone)

@@ -44,17 +44,14 @@ export async function foreignRows(
   profile: Pick<Profile, 'ingestion'>,
   of: { readonly columns: readonly string[]; readonly reads?: string },
 ): Promise<Sql | undefined> {
-  const hasMeter = of.columns.includes('meter_id')
   const conditions: Sql[] = []
   if (profile.ingestion !== 'full') {
+    const ofMeter = sql`meter_id NOT IN (${registeredMeters})`
+    const ofAccount = sql`account_number NOT IN (SELECT account_number FROM tenancy)`
     if (of.reads !== undefined) conditions.push(sql`NOT ${clientsReads(of.reads)}`)
-    else {
-      conditions.push(
-        hasMeter
-          ? sql`meter_id NOT IN (${registeredMeters})`
-          : sql`account_number NOT IN (SELECT account_number FROM tenancy)`,
-      )
-    }
+    else if (!of.columns.includes('meter_id')) conditions.push(ofAccount)
+    // A termination may name no meter.
+    else conditions.push(sql`if(meter_id = '', ${ofAccount}, ${ofMeter})`)
   }
   const erasures = await store.rows({ sql: sql`SELECT 1 FROM erasure LIMIT 1` })
   if (erasures.length > 0) conditions.push(erasedRows(sql`erasure`, { columns: of.columns }))
@@ -105,23 +102,44 @@ export function erasedAccounts(erasures: Sql, account: Sql): Sql {
     WHERE meter_id = '' AND external_site_id = '')`
 }
 
+/** The columns of whose a read is. */
+export interface Owner {
+  readonly account: Sql
+  readonly site: Sql
+}
+
+export const owner: Owner = { account: sql`account_number`, site: sql`external_site_id` }
+/** The same of a read that was replaced. */
+export const oldOwner: Owner = {
+  account: sql`old_account_number`,
+  site: sql`old_external_site_id`,
+}
+
 /**
  * Reads without an account in the time in which an erased account of `erasures` held the meter: they
  * are that account's (decision 11).
  */
-export function erasedReads(reads: string, erasures: Sql): Sql {
-  // The end of a read's old key bears the version of the next line.
-  return sql`(version, meter_id, starts_at) IN (
-    SELECT r.version, r.meter_id, r.starts_at ${readsWithoutAccount(reads, erasures)})`
+export function erasedReads(reads: string, erasures: Sql, of = owner): Sql {
+  const { account, site } = of
+  return sql`(${account} = '' AND (meter_id, ${site}, starts_at) IN (
+    SELECT r.meter_id, r.${site}, r.starts_at ${readsWithoutAccount(reads, erasures, of)}))`
 }
 
+const started = sql`erasure FINAL WHERE rank = 1`
+
+/** The condition of reads that an erasure is about to delete. */
+export const erasingReads = sql`(${erasedRows(started, { columns: ['meter_id', 'external_site_id'] })}
+    OR (account_number = '' AND arrayExists(
+      h -> h.1 = meter_id AND h.2 = external_site_id AND h.3 <= starts_at AND starts_at < h.4,
+      (SELECT groupArrayArray(arrayFilter(held -> held.3 < held.4, stretches)) FROM (SELECT * FROM ${started})))))`
+
 /** These reads `r`, each with the stretch `e` of the erasure. */
-export function readsWithoutAccount(reads: string, erasures: Sql): Sql {
+export function readsWithoutAccount(reads: string, erasures: Sql, { account, site }: Owner): Sql {
   return sql`FROM ${id(reads)} AS r
     INNER JOIN (SELECT held.1 AS meter, held.2 AS site, held.3 AS from_at, held.4 AS to_at
       FROM (SELECT arrayJoin(stretches) AS held FROM ${erasures})) AS e
-      ON e.meter = r.meter_id AND e.site = r.external_site_id
-    WHERE r.account_number = '' AND r.starts_at >= e.from_at AND r.starts_at < e.to_at`
+      ON e.meter = r.meter_id AND e.site = r.${site}
+    WHERE r.${account} = '' AND r.starts_at >= e.from_at AND r.starts_at < e.to_at`
 }
 
 /** Rows and quantity in a table of a file's reads that are not stored. */

@@ -1,11 +1,11 @@
 import type { Registration } from '../../schemas/gateway/registration.js'
+import { groupBy } from '../../schemas/lists/group-by.js'
 import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
 import type { ClaimContext } from '../usage/lengths/claimed.js'
 import { metersNamedIn, namedInFiles, recordAccounts } from './account-meters.js'
 import { erasedPlaces } from './erasure/erasure.js'
-import { groupBy } from './facts.js'
-import { askForHeld, endClaim, nextClaim, storeClaimed } from './held.js'
+import { askForHeld, askForHeldOf, endClaim, nextClaim, storeClaimed } from './held.js'
 import { findNews, latestOf } from './news.js'
 import { type RegisterContext, renewTenancies } from './renewal.js'
 import { addRecords, type RecordFact, readRecords } from './stored-facts.js'
@@ -61,14 +61,15 @@ export async function endClients(
       const at = Math.max(now, fact.at + 1)
       return { kind, meterId, externalSiteId, accountNumber, clientId, at }
     })
-  await addNews(context, news, known.length)
+  await addNews(context, news, known)
   if (news.length === 0) await finish(context, known)
   return new Set(news.map(({ clientId }) => clientId)).size
 }
 
 /**
  * Takes notice of the accounts in published usage files, one or those of a group: a first read, an exchanged meter, reads
- * behind an end. Repeating it finishes what was begun. Returns whether tenancies were renewed.
+ * behind an end; and of held reads of theirs that are a client's by now. Repeating it finishes what was begun.
+ * Returns whether held reads may have been asked for.
  */
 export async function learnAccounts(
   context: RegisterContext,
@@ -77,7 +78,9 @@ export async function learnAccounts(
   await recordAccounts(context.store, await namedInFiles(context.store, arrivals))
   const meters = await metersNamedIn(context.store, arrivals)
   await renewAll(context, meters)
-  return meters.length > 0
+  const holds = context.profile.ingestion !== 'full'
+  const hasAsked = holds && (await askForHeldOf(context.store, arrivals))
+  return meters.length > 0 || hasAsked
 }
 
 /** Renews the tenancies of any number of meters as their facts have them now. */
@@ -137,7 +140,7 @@ async function registerBatch(
   const stored = await readTenancies(store, meterIds)
   const now = context.now().getTime()
   const news = findNews(customers, { known, stored, now, zone: context.zone })
-  await addNews(context, news, known.length)
+  await addNews(context, news, known)
   await finish(context, known)
   return new Set(news.map(({ clientId }) => clientId)).size
 }
@@ -155,10 +158,10 @@ async function finish(context: RegisterContext, known: readonly RecordFact[]): P
 async function addNews(
   context: RegisterContext,
   news: readonly RecordFact[],
-  knownCount: number,
+  known: readonly RecordFact[],
 ): Promise<void> {
   if (news.length === 0) return
-  await addRecords(context.store, news, knownCount)
+  await addRecords(context.store, news, known)
   await renewAll(context, [...new Set(news.map(({ meterId }) => meterId))])
 }
 

@@ -39,16 +39,20 @@ export async function renewTenancies(
   wanted: readonly string[],
 ): Promise<void> {
   const { store } = context
-  const rules = rulesOf(context)
-  let { facts, meterIds } = await readSites(store, wanted)
-  let tenancies = toTenancies(facts, rules)
+  const rules = tenancyRules(context)
+  const derive = async () => {
+    const { facts, meterIds } = await readSites(store, wanted)
+    const known = new Set(meterIds)
+    const all = toTenancies(facts, rules)
+    return { meterIds, tenancies: all.filter(({ meterId }) => known.has(meterId)) }
+  }
+  let { meterIds, tenancies } = await derive()
   const ends = tenancies.flatMap(({ validTo, endedBy, ...place }) => {
     const isInferred = validTo !== undefined && endedBy !== 'terminated'
     return isInferred && place.accountNumber !== '' ? [{ ...place, at: validTo }] : []
   })
   if ((await recordLateReads(store, ends)) > 0) {
-    ;({ facts, meterIds } = await readSites(store, wanted))
-    tenancies = toTenancies(facts, rules)
+    ;({ meterIds, tenancies } = await derive())
   }
   const { seq } = await readLast(store)
   const before = await readTenancies(store, meterIds)
@@ -117,7 +121,11 @@ async function announceOthers(
   return true
 }
 
-function rulesOf({ profile, zone }: RegisterContext): TenancyRules {
+/** The profile's rules for what facts say. */
+export function tenancyRules({
+  profile,
+  zone,
+}: Pick<RegisterContext, 'profile' | 'zone'>): TenancyRules {
   return {
     isClosed: (acctStatus) => profile.closedStatuses.some((letter) => letter === acctStatus),
     dayStart: (at) => zone.dayStart(dayAt(zone, new Date(at))) * 1_000,

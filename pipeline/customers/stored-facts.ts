@@ -2,15 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { versionOf } from '../store/versions.js'
-import type {
-  BillFact,
-  EndFact,
-  Fact,
-  LeaveFact,
-  MeterPlace,
-  SeenFact,
-  UsageFact,
-} from './facts.js'
+import type { Fact, LeaveFact, MeterPlace, SeenFact } from './facts.js'
 
 /** A fact that a customer record gives. */
 export type RecordFact = SeenFact | LeaveFact
@@ -43,42 +35,49 @@ const roundsMax = 10
 /**
  * All facts from which the tenancies of some meters follow, and the meters themselves: those of the
  * same accounts at the same premises come with them, whether a record lists them or reads alone
- * name them.
+ * name them. Of meters that are not named in the answer some facts may be missing.
  */
 export async function readSites(
   store: Store,
   wanted: readonly string[],
 ): Promise<{ readonly facts: readonly Fact[]; readonly meterIds: readonly string[] }> {
-  let meterIds = [...new Set(wanted)]
-  for (let round = 0; round < roundsMax; round++) {
-    const places = sql`SELECT external_site_id, account_number FROM registration_fact
-          WHERE meter_id IN ${meterIds} AND account_number != ''
-        UNION DISTINCT
-        SELECT external_site_id, account_number FROM registration_fact
-          WHERE (external_site_id, account_number) IN (
-            SELECT external_site_id, account_number FROM account_meter WHERE meter_id IN ${meterIds})`
-    const found = await store.rows<{ meter_id: string }>({
-      sql: sql`SELECT meter_id FROM registration_fact
-          WHERE (external_site_id, account_number) IN (${places})
-        UNION DISTINCT
-        SELECT meter_id FROM account_meter WHERE (external_site_id, account_number) IN (${places})`,
-    })
-    const all = [...new Set([...meterIds, ...found.map((row) => row.meter_id)])]
-    if (all.length === meterIds.length) break
+  let meterIds: readonly string[] = []
+  let all: readonly string[] = [...new Set(wanted)]
+  for (let round = 0; round < roundsMax && all.length > meterIds.length; round++) {
     meterIds = all
+    all = [...new Set([...all, ...(await metersBeside(store, all))])]
   }
   const [records, others] = await Promise.all([
-    readRecords(store, { meterIds, clientIds: [] }),
-    readOthers(store, meterIds),
+    readRecords(store, { meterIds: all, clientIds: [] }),
+    readOthers(store, all),
   ])
   return { facts: [...records, ...others], meterIds }
 }
 
-/** What files say of some meters: accounts in reads, bills and terminations. */
+/** The meters of the accounts that some meters have at their premises. */
+async function metersBeside(store: Store, meterIds: readonly string[]): Promise<readonly string[]> {
+  const places = sql`SELECT external_site_id, account_number FROM registration_fact
+        WHERE meter_id IN ${meterIds} AND account_number != ''
+      UNION DISTINCT
+      SELECT external_site_id, account_number FROM registration_fact
+        WHERE (external_site_id, account_number) IN (
+          SELECT external_site_id, account_number FROM account_meter WHERE meter_id IN ${meterIds})`
+  const found = await store.rows<{ meter_id: string }>({
+    sql: sql`SELECT meter_id FROM registration_fact
+        WHERE (external_site_id, account_number) IN (${places})
+      UNION DISTINCT
+      SELECT meter_id FROM account_meter WHERE (external_site_id, account_number) IN (${places})`,
+  })
+  return found.map((row) => row.meter_id)
+}
+
+type OtherFact = Exclude<Fact, RecordFact>
+
+/** What files say of some meters and their accounts: in reads, bills and terminations. */
 async function readOthers(
   store: Store,
   meterIds: readonly string[],
-): Promise<readonly (UsageFact | BillFact | EndFact)[]> {
+): Promise<readonly OtherFact[]> {
   const accounts = sql`SELECT account_number FROM registration_fact WHERE meter_id IN ${meterIds}
       UNION DISTINCT SELECT account_number FROM account_meter WHERE meter_id IN ${meterIds}`
   const rows = await store.rows<OtherRow>({
@@ -91,18 +90,19 @@ async function readOthers(
       SELECT kind, meter_id, external_site_id, account_number, '', toUnixTimestamp(at),
         toUnixTimestamp(last_at), toString(evidence_order), weight
       FROM tenancy_hint
-      WHERE meter_id IN ${meterIds} OR (meter_id = '' AND account_number IN (${accounts}))`,
+      WHERE meter_id IN ${meterIds} OR account_number IN (${accounts})`,
   })
   return rows.map(({ kind, commodity, at, last, ordinal, weight, ...row }) => {
     const place = { ...toPlace(row), at: at * 1_000 }
     if (kind === 'usage') return { ...place, kind, commodity, last: last * 1_000, weight }
-    if (kind === 'bill') return { ...place, kind, last: last * 1_000 }
+    if (kind === 'bill') return { ...place, kind, last: last * 1_000, weight }
+    if (kind === 'undated') return { ...place, kind, weight }
     return { ...place, kind, order: Number(ordinal), weight }
   })
 }
 
 interface OtherRow extends PlaceRow {
-  readonly kind: 'usage' | 'bill' | 'ended'
+  readonly kind: OtherFact['kind']
   readonly commodity: string
   readonly at: number
   readonly last: number
@@ -117,10 +117,12 @@ interface OtherRow extends PlaceRow {
 export async function addRecords(
   store: Store,
   facts: readonly RecordFact[],
-  knownCount: number,
+  known: readonly RecordFact[],
 ): Promise<void> {
   const rows = facts.map(toFactRow)
-  const content = JSON.stringify([knownCount, rows.map(({ at: _, ...row }) => row)])
+  // Their number alone comes back: it depends on what is registered together, and falls with an erasure.
+  const latest = Math.max(0, ...known.map(({ at }) => at))
+  const content = JSON.stringify([known.length, latest, rows.map(({ at: _, ...row }) => row)])
   await store.insert('registration_fact', rows, {
     insert_deduplicate: 1,
     insert_deduplication_token: createHash('sha256').update(content).digest('hex'),

@@ -142,6 +142,6 @@ function toHoldRow(hold: Hold, change: string, before: readonly HoldRow[]): Hold
 }
 
 /** To the second, within what the store's type holds. */
-function secondOf(at: number): string {
+export function secondOf(at: number): string {
   return toClickHouseTime(Math.min(Math.max(at, ever.from), ever.to)).slice(0, 19)
 }

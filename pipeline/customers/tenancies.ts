@@ -1,9 +1,11 @@
+import { groupBy } from '../../schemas/lists/group-by.js'
 import {
   type BillFact,
   type Codes,
   countFacts,
   type Fact,
-  groupBy,
+  factsByMeter,
+  type MeterFacts,
   type MeterPlace,
 } from './facts.js'
 import { ever, type Hold, holdsOf, type Tenure } from './holds.js'
@@ -13,9 +15,7 @@ import {
   combined,
   compareTexts,
   type End,
-  factsByMeter,
   historyOf,
-  type MeterFacts,
   reopened,
   type TenancyRules,
   type Tenant,

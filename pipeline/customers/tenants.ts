@@ -1,11 +1,12 @@
+import { groupBy } from '../../schemas/lists/group-by.js'
 import {
   type BillFact,
   type Codes,
   codesOf,
   type EndFact,
   type Fact,
-  groupBy,
   type LeaveFact,
+  type MeterFacts,
   type SeenFact,
   type UsageFact,
 } from './facts.js'
@@ -71,41 +72,6 @@ export interface CodesFrom {
   readonly rateCode: string
   readonly billingCycleId: string
   readonly unitOfMeasure: string
-}
-
-/** The facts that bear on one meter at a site: its own, and those of its accounts there. */
-export interface MeterFacts {
-  readonly meterId: string
-  readonly externalSiteId: string
-  /** With those that hold for all sites of an account or a meter. */
-  readonly site: readonly Fact[]
-}
-
-export function factsByMeter(facts: readonly Fact[]): readonly MeterFacts[] {
-  const everywhere = facts.filter(({ externalSiteId }) => externalSiteId === '')
-  const sites = groupBy(
-    facts.filter(({ externalSiteId }) => externalSiteId !== ''),
-    ({ externalSiteId }) => externalSiteId,
-  )
-  return sites.flatMap((own) => {
-    const all = [...own, ...everywhere]
-    const { externalSiteId } = own[0] as Fact
-    const byMeter = indexBy(all, ({ meterId }) => meterId)
-    const byAccount = indexBy(all, ({ accountNumber }) => accountNumber)
-    const meters = new Set(own.map(({ meterId }) => meterId).filter((meterId) => meterId !== ''))
-    return [...meters].map((meterId) => {
-      const here = byMeter.get(meterId) ?? []
-      const accounts = new Set(here.map(({ accountNumber }) => accountNumber))
-      accounts.delete('')
-      const ofAccounts = [...accounts].flatMap((account) => byAccount.get(account) ?? [])
-      return { meterId, externalSiteId, site: [...new Set([...here, ...ofAccounts])] }
-    })
-  })
-}
-
-function indexBy(facts: readonly Fact[], keyOf: (fact: Fact) => string) {
-  const groups = groupBy(facts, keyOf)
-  return new Map(groups.map((group) => [keyOf(group[0] as Fact), group]))
 }
 
 /** The registered tenants of a meter, in the order in which they were first seen. */

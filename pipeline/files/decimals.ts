@@ -1,5 +1,6 @@
 import type { Decimals } from '../../schemas/manifest.js'
 
+const minus = 45
 const point = 46
 const zero = 48
 
@@ -45,4 +46,33 @@ export function createDecimalsTally(): DecimalsTally {
     },
     decimals: () => ({ count, padded }),
   }
+}
+
+/** What millionths one unit of a number with so many decimals is. */
+const scales = [1e6, 1e5, 1e4, 1e3, 100, 10, 1] as const
+const microsMax = 1e15
+const digitsMax = 15
+
+/**
+ * Millionths of a decimal; undefined where it is not as plain as `-12.345678`, or not small enough
+ * to be exact.
+ */
+export function plainMicros(bytes: Buffer, start: number, end: number): number | undefined {
+  const from = bytes[start] === minus ? start + 1 : start
+  let value = 0
+  let pointAt = end
+  for (let at = from; at < end; at++) {
+    const digit = (bytes[at] as number) - zero
+    if (digit >= 0 && digit <= 9) value = value * 10 + digit
+    else if (bytes[at] === point && pointAt === end) pointAt = at
+    else return undefined
+  }
+  const isWhole = pointAt === end
+  const digits = end - from - (isWhole ? 0 : 1)
+  const decimals = isWhole ? 0 : end - 1 - pointAt
+  if (digits === 0 || digits > digitsMax || decimals > 6) return undefined
+  if (!isWhole && decimals === 0) return undefined
+  const micros = value * (scales[decimals] as number)
+  if (micros > microsMax) return undefined
+  return from > start ? -micros : micros
 }

@@ -36,8 +36,11 @@ export interface LandingOptions {
   readonly firstLine: number
   /** Counts the rows of a full chunk. */
   readonly measure: (bytes: Buffer) => Measured
-  /** Whether the last row is whole if it has no line end; called before its chunk is written. */
-  readonly isWhole: (row: UnendedRow, decimals: Decimals) => Promise<boolean>
+  /**
+   * How many of the last rows may be cut if the last has no line end: those of the sender's last line. Called
+   * before their chunk is written.
+   */
+  readonly rowsCut: (row: UnendedRow, decimals: Decimals) => Promise<number>
   /** Called when a chunk is written, in the order of the file. */
   readonly onChunk: (chunk: LandedChunk) => Promise<void>
 }
@@ -96,8 +99,10 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
     decimals = joinDecimals(decimals, described.decimals)
     line += described.chunk.lines
     if (isLast && bytes[length - 1] !== newline) unendedRow = lastRow(bytes, line)
-    const isCut = unendedRow !== undefined && !(await options.isWhole(unendedRow, decimals))
-    const chunk = isCut ? { ...described.chunk, cutLine: unendedRow?.line } : described.chunk
+    const rowsCut = unendedRow === undefined ? 0 : await options.rowsCut(unendedRow, decimals)
+    const cutLine = (unendedRow?.line ?? 0) - rowsCut + 1
+    if (rowsCut > 0 && cutLine < place.line) throw cutAcross()
+    const chunk = rowsCut > 0 ? { ...described.chunk, cutLine } : described.chunk
     chunks.push(chunk)
     await writing
     writing = write(bytes, chunk)
@@ -136,6 +141,12 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
 function rowLength(line: number, chunkBytes: number): Fault {
   const detail = `line ${line} is longer than ${chunkBytes} bytes; export one row per line`
   return new Fault('ROW_LENGTH', detail)
+}
+
+/** The rows of a line that may be cut lie in two chunks, and the first of them may be loaded already. */
+function cutAcross(): Fault {
+  const detail = 'the last line has no line end and may be cut; end the file with a line end'
+  return new Fault('TRUNCATED', detail)
 }
 
 /** Refuses a chunk that starts at `line` and is not UTF-8 text. */

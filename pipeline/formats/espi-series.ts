@@ -29,6 +29,8 @@ export interface SentSeries {
   readonly isGeneration: boolean
   /** Of its costs: a number of ISO 4217, or empty. */
   readonly currency: string
+  /** Of readings that state none. */
+  readonly qualities: readonly string[]
   /** Where an interval does not state it, seconds. */
   readonly seconds: number
   /** Why its reads are not loaded, and counted only. */
@@ -39,13 +41,15 @@ export interface SentSeries {
 
 /** The MeterReadings of one file, each known once its ReadingType is. */
 export interface EspiSeries {
+  /** `service` is a ServiceKind, or empty. Where it matters, it must come before the readings. */
+  addPoint(entry: EspiEntry, service: string): void
   addReading(entry: EspiEntry): void
   addType(entry: EspiEntry, type: ReadingType): void
   /** By the address of the MeterReading; undefined where it is not known yet. */
   find(address: string): SentSeries | undefined
 }
 
-/** MeterReadings and ReadingTypes of a file that are kept in memory. */
+/** UsagePoints, MeterReadings and ReadingTypes of a file that are kept in memory. */
 const entriesMax = 100_000
 const powerMax = 12
 
@@ -63,6 +67,10 @@ const units: Readonly<Record<string, EspiUnit>> = {
   119: { unit: 'cubic feet', commodity: 'Gas' },
   169: { unit: 'therm', commodity: 'Gas' },
 }
+/** CommodityKind: electricity behind and before a transformer, and natural gas. */
+const commodities: Readonly<Record<string, Commodity>> = { 1: 'Electric', 2: 'Electric', 7: 'Gas' }
+/** ServiceKind of electricity and of gas. */
+const services: Readonly<Record<string, Commodity>> = { 0: 'Electric', 1: 'Gas' }
 /** FlowDirectionKind; a series that states none is taken for delivered energy. */
 const flows: Readonly<Record<string, string>> = {
   '': 'forward',
@@ -88,15 +96,20 @@ export function espiLetter(qualities: readonly string[]): QualityLetter {
 }
 
 export function createSeries(settings: GreenButtonSettings, context: EspiContext): EspiSeries {
+  const points = new Map<string, string>()
   const readings = new Map<string, EspiEntry>()
   const types = new Map<string, ReadingType>()
   const known = new Map<string, SentSeries>()
   const refuseMany = () => {
-    if (readings.size + types.size < entriesMax) return
-    const detail = `more than ${entriesMax} entries MeterReading and ReadingType; split the file`
+    if (points.size + readings.size + types.size < entriesMax) return
+    const detail = `more than ${entriesMax} entries UsagePoint, MeterReading and ReadingType; split the file`
     throw new Fault('HEADER', detail)
   }
   return {
+    addPoint: (entry, service) => {
+      refuseMany()
+      points.set(entry.self, service)
+    },
     addReading: (entry) => {
       refuseMany()
       readings.set(entry.self, entry)
@@ -113,7 +126,8 @@ export function createSeries(settings: GreenButtonSettings, context: EspiContext
         ?.related.map((href) => types.get(href))
         .find(Boolean)
       if (type === undefined) return undefined
-      const series = toSeries(address, type, { settings, context })
+      const service = points.get(address.replace(/\/MeterReading\/[^/]+$/, '')) ?? ''
+      const series = toSeries(address, type, { settings, context, service })
       known.set(address, series)
       return series
     },
@@ -123,9 +137,15 @@ export function createSeries(settings: GreenButtonSettings, context: EspiContext
 interface Reading {
   readonly settings: GreenButtonSettings
   readonly context: EspiContext
+  /** Of its UsagePoint; empty where it is not known. */
+  readonly service: string
 }
 
-function toSeries(address: string, type: ReadingType, { settings, context }: Reading): SentSeries {
+function toSeries(
+  address: string,
+  type: ReadingType,
+  { settings, context, service }: Reading,
+): SentSeries {
   const [, usagePoint, meterReading = ''] =
     /(?:^|\/)UsagePoint\/([^/]+)\/MeterReading\/([^/]+)$/.exec(address) ?? []
   const code = (name: string) => type.get(name) ?? ''
@@ -143,6 +163,7 @@ function toSeries(address: string, type: ReadingType, { settings, context }: Rea
     scale: (text: string) => text,
     isGeneration: flow === 'reverse' && generation === 'negative',
     currency: code('currency'),
+    qualities: [code('defaultQuality')],
     seconds: Number(/^\d{1,9}$/.exec(code('intervalLength'))?.[0] ?? 0),
   }
   const shown = (name: string) => `${name} ${code(name).slice(0, 20) || 'missing'}`
@@ -150,6 +171,15 @@ function toSeries(address: string, type: ReadingType, { settings, context }: Rea
   const accumulation = code('accumulationBehaviour')
   if (measured === undefined || !isWanted(measured.commodity, context)) {
     return { ...series, left: `of ${shown('uom')}` }
+  }
+  const commodity = code('commodity')
+  // 0 says that none applies.
+  const isStated = commodity !== '' && commodity !== '0'
+  if (isStated && commodities[commodity] !== measured.commodity) {
+    return { ...series, left: `of ${shown('commodity')}` }
+  }
+  if (!isStated && service !== '' && services[service] !== measured.commodity) {
+    return { ...series, left: `of a UsagePoint of service ${service.slice(0, 20)}` }
   }
   if (accumulation !== '' && accumulation !== deltaData) {
     return { ...series, left: `of ${shown('accumulationBehaviour')}` }

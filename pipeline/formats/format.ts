@@ -33,6 +33,8 @@ export interface Ending {
   readonly cut?: string | undefined
   /** Whether the last line has no line end, so that its last field may be cut. */
   readonly isUnended: boolean
+  /** How many rows the last line became, where it may be more than one. */
+  readonly lastRows?: number | undefined
   /**
    * The different dates as the file writes them, where their order of day and month must be proved; none
    * where its rows have no timestamps.

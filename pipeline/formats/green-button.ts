@@ -2,7 +2,7 @@ import { Fault } from '../../schemas/fault.js'
 import type { GreenButtonSettings } from '../../schemas/settings/formats/green-button.js'
 import { rememberTimes } from '../../schemas/time/remember.js'
 import { daySeconds, toDay } from '../../schemas/time/zone.js'
-import { qualityOf } from '../../schemas/usage-row.js'
+import { qualityOf, type RejectCode } from '../../schemas/usage-row.js'
 import {
   createSeries,
   type EspiContext,
@@ -14,7 +14,9 @@ import {
 import { type Conversion, createTally, type FormatContext, type SentRecord } from './format.js'
 import { createDecoder, inPieces, type SentLine } from './lines.js'
 import {
+  belowZero,
   emptyRecord,
+  isBelowZero,
   negated,
   plainQuantity,
   plainRead,
@@ -30,7 +32,8 @@ export interface SentReading {
   readonly start: string
   readonly duration: string
   readonly value: string
-  readonly quality: readonly string[]
+  /** None where it has that of its ReadingType. */
+  readonly qualities: readonly string[]
   readonly cost: string
 }
 
@@ -84,6 +87,7 @@ export function createEspiFile(
   /** The names of what is in its content. */
   let parts = new Set<string>()
   let type = new Map<string, string>()
+  let service = ''
   let reading: Record<string, string> = {}
   let line = 0
   let bills = 0
@@ -103,6 +107,7 @@ export function createEspiFile(
     if (known === undefined) hold(address, one)
     else records.push(toRecord(one, known))
   }
+  const refuseReading = (one: SentReading) => void records.push(toRecord(one, undefined))
   const release = (address: string, each: (one: SentReading) => void) => {
     const waiting = held.get(address) ?? []
     held.delete(address)
@@ -111,10 +116,12 @@ export function createEspiFile(
   }
   /** Its links may be behind its content. */
   const endEntry = () => {
+    if (parts.has('UsagePoint')) series.addPoint(entry, service)
     if (parts.has('MeterReading')) series.addReading(entry)
     if (parts.has('ReadingType')) series.addType(entry, type)
     for (const one of summaries) if (parts.has(one)) bills++
-    if (meterReadingOf(entry) !== '') release('', addReading)
+    // Only its own links say whose they are: without any they are nobody's.
+    release('', meterReadingOf(entry) === '' ? refuseReading : addReading)
     if (!parts.has('MeterReading') && !parts.has('ReadingType')) return
     for (const address of [...held.keys()]) {
       const known = series.find(address)
@@ -123,7 +130,7 @@ export function createEspiFile(
   }
   const start = ({ name, attributes, line: at }: XmlTag) => {
     path.push(name)
-    if (name === 'entry') [entry, parts] = [blankEntry(), new Set()]
+    if (name === 'entry') [entry, parts, service] = [blankEntry(), new Set(), '']
     if (name === 'ReadingType') type = new Map()
     if (name === 'IntervalReading') [reading, line] = [{}, at]
     if (name !== 'link') return
@@ -136,6 +143,7 @@ export function createEspiFile(
     path.pop()
     const parent = path.at(-1)
     if (parent === 'ReadingType' && type.size < partsMax) type.set(name, text.trim())
+    if (parent === 'ServiceCategory' && name === 'kind') service = text.trim()
     if (readingParts.includes(name) && path.includes('IntervalReading')) {
       const before = name === 'quality' ? reading[name] : undefined
       const all = [before, text.trim()].filter(Boolean).join(' ')
@@ -168,7 +176,7 @@ export function createEspiFile(
       throw new Fault('HEADER', detail)
     }
     for (const address of [...held.keys()]) {
-      release(address, (one) => records.push(toRecord(one, undefined)))
+      release(address, refuseReading)
     }
     yield records.splice(0)
   }
@@ -191,7 +199,7 @@ function toReading(line: number, parts: Readonly<Record<string, string>>): SentR
   const { start = '', duration = '', value = '', quality = '', cost = '' } = parts
   const text = `<value>${value}</value><start>${start}</start><duration>${duration}</duration>`
   const at = { line, text, isCut: false }
-  return { at, start, duration, value, quality: quality.split(' '), cost }
+  return { at, start, duration, value, qualities: quality.split(' ').filter(Boolean), cost }
 }
 
 function blankEntry(): EspiEntry {
@@ -208,12 +216,12 @@ function createToRead(context: FormatContext, count: (what: string) => void): To
   const { zone } = context
   const owners = new Map<string, SentSeries>()
   const instantOf = rememberTimes((start) => toInstantText(Number(start)), { timesMax })
-  return ({ at, start, duration, value, quality }, series) => {
+  return ({ at, start, duration, value, ...sent }, series) => {
     const isNumber = /^-?\d{1,18}$/.test(value)
-    const refuse = (detail: string) => {
+    const refuse = (detail: string, code: RejectCode = 'BAD_RECORD') => {
       const total = isNumber && series ? series.scale(value) : '0'
       const { identifiers } = series ?? {}
-      return refusedRecord(at, { code: 'BAD_RECORD', column: '', detail, identifiers, total })
+      return refusedRecord(at, { code, column: '', detail, identifiers, total })
     }
     const leave = (what: string) => {
       count(`${what}: not loaded`)
@@ -228,16 +236,20 @@ function createToRead(context: FormatContext, count: (what: string) => void): To
     if (length === 'period') return leave('longer than a day (send them as Billing)')
     if (typeof length === 'string') return refuse(length)
     if (series.refused !== undefined) return refuse(series.refused)
-    if (quality.includes(forecast)) return leave('of quality 12 (projected)')
+    const qualities = sent.qualities.length > 0 ? sent.qualities : series.qualities
+    if (qualities.includes(forecast)) return leave('of quality 12 (projected)')
     const key = `${series.meter} ${length}`
     const owner = owners.get(key) ?? series
     if (owner !== series)
       return refuse('two series would be one meter: use {flow} or {meterReading} in it')
     owners.set(key, series)
-    const letter = espiLetter(quality)
+    const found = plainQuantity(isNumber ? series.scale(value) : '?')
+    if (series.isGeneration && isBelowZero(found)) {
+      return refuse(belowZero('set generation: positive'), 'NEGATIVE')
+    }
+    const letter = espiLetter(qualities)
     if (letter !== '') count(`${qualityOf(letter)} by the sender: loaded`)
     if (series.isGeneration) count('of reverse flow (generation): loaded as negative')
-    const found = plainQuantity(isNumber ? series.scale(value) : '?')
     const row = plainRead(series.identifiers, {
       timestamp: instantOf(start),
       quantity: series.isGeneration ? negated(found) : found,

@@ -2,6 +2,7 @@ import { csvField } from '../../schemas/field.js'
 import type { QualityLetter } from '../../schemas/usage-row.js'
 import type { RecordRefusal, SentRecord } from './format.js'
 import type { SentLine } from './lines.js'
+import { decimalCharactersMax } from './scale.js'
 
 /** The identifiers of a read. */
 export interface Identifiers {
@@ -41,9 +42,10 @@ export function createInstants(): Instants {
 
 const decimal = /^-?(\d+(\.\d+)?|\.\d+)$/
 
-/** A quantity of a plain row; what is not a decimal becomes a text that the row judge refuses. */
+/** A quantity of a plain row; what is not a decimal, or a too long one, becomes a text that the row judge refuses. */
 export function plainQuantity(text: string): string {
-  return decimal.test(text) || text === '' ? text : '?'
+  const isDecimal = text.length <= decimalCharactersMax && decimal.test(text)
+  return isDecimal || text === '' ? text : '?'
 }
 
 /** What a row has behind its identifiers. */
@@ -70,6 +72,16 @@ export function plainRead(identifiers: string, read: PlainRead): string {
   return `${identifiers}${read.timestamp},${read.quantity},${read.seconds},${read.quality}\n`
 }
 
+/** Whether the text of a quantity is below 0. */
+export function isBelowZero(text: string): boolean {
+  return /^-.*[1-9]/.test(text)
+}
+
+/** Why generation that is below 0 is refused: with the other sign it might become consumption. */
+export function belowZero(setting: string): string {
+  return `generation that is below 0 leaves its sign unsure; if the file itself has signs, ${setting}`
+}
+
 /** A quantity with the other sign. */
 export function negated(text: string): string {
   if (text.startsWith('-')) return text.slice(1)
@@ -86,13 +98,15 @@ interface RefusedRecord extends RecordRefusal {
   readonly identifiers?: string | undefined
   /** The sum of its quantities, where they can be read. */
   readonly total?: string | undefined
+  /** Where one is known, the total must be one that the row judge rejects: the row keeps its place in the repeated hour. */
+  readonly timestamp?: string | undefined
 }
 
-/** A record that becomes one row without timestamp, which the row judge rejects. */
+/** A record that becomes one row, which the row judge rejects. */
 export function refusedRecord(
   { line, text }: SentLine,
-  { identifiers = ',,,', total = '0', ...refused }: RefusedRecord,
+  { identifiers = ',,,', total = '0', timestamp = '', ...refused }: RefusedRecord,
 ): SentRecord {
-  const read = { timestamp: '', quantity: total, seconds: 0, quality: '' } as const
+  const read = { timestamp, quantity: total, seconds: 0, quality: '' } as const
   return { line, raw: text, rows: plainRead(identifiers, read), count: 1, refused }
 }

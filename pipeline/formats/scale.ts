@@ -7,11 +7,13 @@ interface Exact {
 }
 
 const plain = /^(-?)(\d*)(?:\.(\d+))?$/
-const digitsMax = 60
+/** A binary fraction that is written out has some hundred digits. */
+export const decimalCharactersMax = 1_000
 
 function toExact(text: string): Exact | undefined {
   const [, sign, whole = '', fraction = ''] = plain.exec(text) ?? []
-  if (sign === undefined || whole + fraction === '' || text.length > digitsMax) return undefined
+  if (sign === undefined || whole + fraction === '' || text.length > decimalCharactersMax)
+    return undefined
   const size = BigInt(whole + fraction.padEnd(1, '0'))
   return { value: sign === '-' ? -size : size, decimals: Math.max(1, fraction.length) }
 }
@@ -34,7 +36,10 @@ function unitOf(text: string): Unit | undefined {
   return units.find((unit) => unit.toLowerCase() === text.toLowerCase())
 }
 
-/** Turns the text of a quantity into another; what is not a plain decimal stays as it is. */
+/**
+ * Turns the text of a quantity into another; what is not a plain decimal stays as it is, and one that is too long
+ * to be read becomes `?`.
+ */
 export type Scale = (text: string) => string
 
 /**
@@ -54,7 +59,8 @@ export function multiplier(factor: string): Scale {
   if (by === undefined || Number(factor) === 1) return (text) => text
   return (text) => {
     const exact = toExact(text)
-    return exact ? formatScaled(exact.value * by.value, exact.decimals + by.decimals) : text
+    if (exact) return formatScaled(exact.value * by.value, exact.decimals + by.decimals)
+    return text.length > decimalCharactersMax ? '?' : text
   }
 }
 

@@ -1,5 +1,5 @@
 import { documentMiddle } from '../bills/variance/billed.js'
-import { type BillsOf, ownBills } from '../store/own-bills.js'
+import { type BillsOf, ownBills } from '../store/own/bills.js'
 import { type Sql, sql, typed } from '../store/sql.js'
 import type { FeedStore, UsageWanted } from './reads.js'
 
@@ -66,8 +66,8 @@ function linesOfDocuments(own: Sql): Sql {
 }
 
 /**
- * The client's bills of ended periods that have a day in the range. What the utility billed is used where
- * it is known, else what was computed.
+ * The client's bills of ended periods that have a day in the range, or end on the day before, of which an hour
+ * may be in the range. What the utility billed is used where it is known, else what was computed.
  */
 export async function readPeriodBills(
   store: FeedStore,
@@ -75,7 +75,7 @@ export async function readPeriodBills(
 ): Promise<readonly PeriodBill[]> {
   const bills = sql`(SELECT * FROM (${ownBills({ clientId, timeZone })})
     WHERE days_projected = 0 AND status IN ('computed', 'incomplete')
-      AND start_date <= ${typed('Date', to)} AND last_date >= ${typed('Date', from)})`
+      AND start_date <= ${typed('Date', to)} AND last_date + 1 >= ${typed('Date', from)})`
   const own = sql`(SELECT account_number, meter_id, start_date FROM ${bills})`
   const computed = await store.rows<ComputedBill>({
     sql: sql`SELECT account_number AS account, meter_id AS meter, commodity, toString(start_date) AS first,

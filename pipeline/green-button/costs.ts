@@ -1,4 +1,9 @@
-import { literal, sql, typed } from '../store/sql.js'
+import { groupBy } from '../../schemas/lists/group-by.js'
+import { formatQuantity } from '../../schemas/quantity.js'
+import { addDays } from '../../schemas/time/zone.js'
+import type { OwnBill } from '../store/own/bills.js'
+import { readBillCosts } from '../store/own/costs.js'
+import { createReadsOf } from '../store/own/reads.js'
 import type { PeriodBill } from './bills.js'
 import type { FeedStore, Series, UsageWanted } from './reads.js'
 import { toAmount, toAmounts } from './units.js'
@@ -12,36 +17,50 @@ export type Costs = ReadonlyMap<number, bigint>
  */
 export async function readCosts(
   store: FeedStore,
-  { clientId, from, to }: UsageWanted,
+  { clientId, from, to, timeZone }: UsageWanted & { readonly timeZone: string },
   {
     meter,
     seconds,
     bills,
   }: Pick<Series, 'meter' | 'seconds'> & { readonly bills: readonly PeriodBill[] },
 ): Promise<Costs> {
-  const sums = bills.filter(
-    ({ total, computed }) =>
-      total !== null &&
-      computed.total !== null &&
-      toAmount(total) === toAmount(computed.total) &&
-      computed.first <= to &&
-      computed.last >= from,
+  const days = { from, to }
+  const keys = new Set(
+    bills
+      .filter(
+        ({ total, computed }) =>
+          total !== null &&
+          computed.total !== null &&
+          toAmount(total) === toAmount(computed.total) &&
+          computed.first <= to &&
+          addDays(computed.last, 1) >= from,
+      )
+      .map(({ account, computed }) => keyOf({ account, start: computed.first, run: computed.run })),
   )
-  if (sums.length === 0) return new Map()
-  const listOf = (nameOf: (bill: PeriodBill) => string) => literal([...new Set(sums.map(nameOf))])
-  const days = await store.rows<{ readonly costs: readonly (readonly [number, string])[] }>({
-    sql: sql`SELECT arraySort(groupArray((toUnixTimestamp(starts_at), toString(assumeNotNull(cost))))) AS costs
-      FROM interval_cost
-      WHERE meter_id = ${meter} AND has(client_ids, ${clientId}) AND run IN ${listOf(({ computed }) => computed.run)}
-        AND account_number IN ${listOf(({ account }) => account)} AND start_date IN ${listOf(({ computed }) => computed.first)}
-        AND local_day BETWEEN ${typed('Date', from)} AND ${typed('Date', to)}
-        AND seconds = ${typed('UInt32', seconds)} AND quantity IS NOT NULL AND cost IS NOT NULL
-      GROUP BY local_day`,
-  })
+  if (keys.size === 0) return new Map()
+  const of = { meterId: meter, days }
+  const rows = await readBillCosts(
+    store,
+    {
+      ...of,
+      clientId,
+      timeZone,
+      granularity: 'interval',
+      isWanted: (bill) => keys.has(keyOf(bill)),
+    },
+    createReadsOf(store, { ...of, registered: undefined }),
+  )
+  const known = rows.filter(({ costs, read }) => read === seconds && costs.length > 0)
   return new Map(
-    days.flatMap(({ costs }) => {
-      const amounts = toAmounts(costs.map(([, dollars]) => dollars))
-      return costs.map(([start], at) => [start, amounts[at] as bigint] as const)
+    groupBy(known, ({ day }) => day).flatMap((day) => {
+      const own = [...day].sort((a, b) => a.from - b.from)
+      const amounts = toAmounts(own.map(({ costs }) => formatQuantity(totalOf(costs))))
+      return own.map(({ from: start }, at) => [start, amounts[at] as bigint] as const)
     }),
   )
 }
+
+const totalOf = (costs: readonly bigint[]) => costs.reduce((sum, cost) => sum + cost, 0n)
+
+const keyOf = ({ account, start, run }: Pick<OwnBill, 'account' | 'start' | 'run'>) =>
+  JSON.stringify([account, start, run])

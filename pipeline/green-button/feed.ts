@@ -1,7 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import { isDay } from '../../schemas/record-value.js'
 import type { Profile } from '../../schemas/settings/profile.js'
-import { addDays, type Zone } from '../../schemas/time/zone.js'
+import { addDays, daySeconds, type Zone } from '../../schemas/time/zone.js'
 import { type PeriodBill, readPeriodBills } from './bills.js'
 import { readClockRules } from './clock-rules.js'
 import { type Costs, readCosts } from './costs.js'
@@ -145,18 +145,25 @@ interface UsagePoint {
   readonly paths: MeterPaths
   readonly entry: Xml
   readonly visible: Visible
+  /** All that its intervals may be part of, and of these the ones with a day in the range. */
   readonly bills: readonly PeriodBill[]
+  readonly summaries: readonly PeriodBill[]
 }
 
-function usagePointOf(zone: Zone, { share, meters, bills }: Found, series: OneMeter): UsagePoint {
+function usagePointOf(
+  zone: Zone,
+  { wanted, share, meters, bills }: Found,
+  series: OneMeter,
+): UsagePoint {
   const { meter, commodity } = series[0]
   const paths = pathsOf(share, series[0])
   const own = bills.filter((bill) => bill.meter === meter && bill.commodity === commodity)
   const visible = spanOf(series)
-  const hasBills = own.length > 0 && sharesBills(share)
+  const summaries = own.filter(({ computed }) => computed.last >= wanted.from)
+  const hasBills = summaries.length > 0 && sharesBills(share)
   const point = { paths, commodity, zone, visible, hasBills }
   const isHeld = meters.get(meter) ?? false
-  return { paths, entry: usagePointEntry({ ...point, isHeld }), visible, bills: own }
+  return { paths, entry: usagePointEntry({ ...point, isHeld }), visible, bills: own, summaries }
 }
 
 /** One usage point: its series, their blocks, its bills; nothing if none of them is shared. */
@@ -166,7 +173,7 @@ async function* writeMeter(
   series: OneMeter,
 ): AsyncGenerator<string> {
   const { share } = found
-  const { paths, entry, bills } = usagePointOf(context.zone, found, series)
+  const { paths, entry, bills, summaries } = usagePointOf(context.zone, found, series)
   let isOpen = false
   const open = (entries: readonly Xml[]) => {
     const head = isOpen ? [] : [entry]
@@ -181,9 +188,9 @@ async function* writeMeter(
       head = []
     }
   }
-  const summaries = sharedBills(share, bills)
-  if (summaries.length > 0) {
-    yield open(summaries.map((bill) => summaryEntry(paths, bill, context.zone)))
+  const shared = sharedBills(share, summaries)
+  if (shared.length > 0) {
+    yield open(shared.map((bill) => summaryEntry(paths, bill, context.zone)))
   }
 }
 
@@ -196,10 +203,10 @@ async function* writeBlocks(
   const { series } = written
   for (const days of partsOf(series)) {
     await beforePart?.()
-    const part = { ...wanted, ...days, window: share.window }
+    const hasCosts = shares(share, 'intervalCosts')
+    const part = { ...wanted, ...days, window: share.window, timeZone: zone.timeZone, hasCosts }
     const found = await readDays(store, part, series)
     if (found.length === 0) continue
-    const hasCosts = shares(share, 'intervalCosts')
     const costs = hasCosts ? await readCosts(store, part, { ...series, bills }) : noCosts
     for (const day of found) yield blockEntry({ ...written, costs }, day, zone)
   }
@@ -207,11 +214,12 @@ async function* writeBlocks(
 
 const noCosts: Costs = new Map()
 
-/** Days of a series that are read at once: some 300 kB, with reads of 15 minutes. */
-const daysAtOnce = 32
+/** Reads of a series that are read at once: some 300 kB. */
+const readsAtOnce = 3_072
 
-/** The days of a series, so many at once: what is kept while a reader is slow does not grow with them. */
-function partsOf({ from, to }: Series) {
+/** The days of a series, some at once: what is kept while a reader is slow does not grow with them. */
+function partsOf({ from, to, seconds }: Series) {
+  const daysAtOnce = Math.max(1, Math.floor((readsAtOnce * seconds) / daySeconds))
   const parts: { readonly from: string; readonly to: string }[] = []
   for (let at = from; at <= to; at = addDays(at, daysAtOnce)) {
     const last = addDays(at, daysAtOnce - 1)

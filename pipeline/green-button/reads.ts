@@ -1,6 +1,7 @@
 import type { Window } from '../../schemas/gateway/connect.js'
 import type { ReadQuality } from '../../schemas/usage-row.js'
 import type { Store } from '../store/clickhouse.js'
+import { type BillsOf, ownBills } from '../store/own/bills.js'
 import { type Sql, sql, typed } from '../store/sql.js'
 
 /** Whose usage is wanted, and of which local days; both are included. */
@@ -32,7 +33,10 @@ export interface Series {
   readonly last: number
 }
 
-/** The reads of a series on one local day: start, quantity and quality, in order of time. */
+/**
+ * The reads of a series on one local day: start, quantity and quality, in order of time. `last` is also when
+ * their costs, or which reads are the client's, changed last.
+ */
 export interface DayReads {
   readonly day: string
   readonly first: number
@@ -68,24 +72,50 @@ export function readSeries(store: FeedStore, wanted: UsageWanted): Promise<reado
   })
 }
 
+export interface DaysWanted extends UsageWanted, BillsOf {
+  readonly window: Window
+  readonly hasCosts: boolean
+}
+
 /** The reads of a series, day by day: of the days that became visible in a window. */
 export function readDays(
   store: FeedStore,
-  wanted: UsageWanted & { readonly window: Window },
+  wanted: DaysWanted,
   { meter, commodity, unit, seconds }: Series,
 ): Promise<readonly DayReads[]> {
   const { published, updated } = wanted.window
   return store.rows<DayReads>({
-    sql: sql`SELECT toString(local_day) AS day, toUnixTimestamp(toDateTime(min(published_at))) AS first,
-        toUnixTimestamp(toDateTime(max(published_at))) AS last,
+    sql: sql`WITH (${revisions(wanted, meter)}) AS revised
+      SELECT toString(local_day) AS day, toUnixTimestamp(toDateTime(min(published_at))) AS first,
+        greatest(toUnixTimestamp(toDateTime(max(published_at))),
+          arrayMax(arrayMap(r -> if(local_day BETWEEN r.1 AND r.2, r.3, 0), revised))) AS last,
         arraySort(groupArray((toUnixTimestamp(starts_at), toString(quantity), quality))) AS reads
       FROM registered_usage
       WHERE meter_id = ${meter} AND commodity = ${commodity} AND unit = ${unit}
         AND seconds = ${typed('UInt32', seconds)} AND ${ownReads(wanted)}
-      GROUP BY day
+      GROUP BY local_day
       HAVING first ${within(published)} AND last ${within(updated)}
       ORDER BY day`,
   })
+}
+
+/**
+ * When days of a meter changed otherwise than by a read: first and last day, and epoch seconds. Costs of a
+ * bill that ends in standard time go beyond its last day. An erasure is of reads of somebody else.
+ */
+function revisions({ clientId, from, to, timeZone, hasCosts }: DaysWanted, meter: string): Sql {
+  const columns = (first: Sql, last: Sql) =>
+    sql`${first} AS first_day, ${last} AS end_day, toUnixTimestamp(toDateTime(published_at)) AS at`
+  return sql`SELECT arrayPushBack(groupArray((first_day, end_day, at)), (toDate(0), toDate(0), 0))
+    FROM (
+      SELECT ${columns(sql`local_day`, sql`last_local_day`)} FROM usage_change
+      WHERE meter_id = ${meter} AND cause IN ('ownership', 'read')
+        AND (has(client_ids_before, ${clientId}) OR has(client_ids_after, ${clientId}))
+      UNION ALL
+      SELECT ${columns(sql`start_date`, sql`last_date + 1`)} FROM (${ownBills({ clientId, timeZone })})
+      WHERE meter_id = ${meter} AND days_projected = 0 AND ${typed('Bool', hasCosts)}
+    )
+    WHERE first_day <= ${typed('Date', to)} AND end_day >= ${typed('Date', from)}`
 }
 
 const within = ([from, to]: readonly [number, number]): Sql =>

@@ -198,14 +198,14 @@ function detailsOf(details: readonly Detail[]): readonly Xml[] {
   )
 }
 
-/** The bill of a period. */
+/** The bill of a period. Its address does not depend on the days by which the utility bills it later. */
 export function summaryEntry(paths: MeterPaths, bill: PeriodBill, zone: Zone): Xml {
   const { first, last, quantity, unit, total, additional, details, publishedAt } = bill
   const { uom, multiplier } = measureOf(unit, quantity)
   const start = zone.dayStart(first)
   const end = zone.dayStart(nextDay(last))
   return entry({
-    self: `${paths.summaries}/${toUuid('bill', ...paths.owner, paths.self, bill.account, first, last)}`,
+    self: `${paths.summaries}/${toUuid('bill', ...paths.owner, paths.self, bill.account, bill.computed.first)}`,
     up: paths.summaries,
     title: `${bill.isBilled ? 'Bill' : 'Computed bill'} of ${first} to ${last}`,
     visible: { first: publishedAt, last: publishedAt },

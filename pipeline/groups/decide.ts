@@ -11,13 +11,15 @@ import { id, literal, sql } from '../store/sql.js'
 import { createReads, derivedOf, proveRows, stagingOf } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
 import { keepRegistered, moveOf, ownTable } from '../usage/classify.js'
+import { findDays } from '../usage/days/find.js'
 import { takenByArrival } from '../usage/from-store.js'
 import { gridOf, type StagingTotals, totalShapes } from '../usage/irregular-meters.js'
 import { countChanged } from '../usage/lengths/changed.js'
 import { findProved, mayProve } from '../usage/lengths/rekey.js'
 import { repairMeters, unusableArrivals } from '../usage/lengths/repairs.js'
 import { findLengths } from '../usage/lengths/settle.js'
-import { findDays, overlappingArrivals } from '../usage/overlap.js'
+import { endingArrivals } from '../usage/moves/ended.js'
+import { overlappingArrivals } from '../usage/overlap.js'
 
 /**
  * Decides the files of a group together, in statements about all of them. A meter is in one file only,
@@ -51,10 +53,11 @@ async function decideStaged(
   const { table, totals, provisional, unusable, proving, fromStore } = settled
   const usable = table === reads ? staged : await sharesOf(store, table)
   const guessed = sumOf(provisional)
-  const kept = { table, rows: rowsOf(usable), provisional: guessed }
-  const own = await keepRegistered(context, union, kept)
+  const kept = { table, totals: { ...totals, rows: rowsOf(usable) }, provisional: guessed }
+  const { table: own, ended = 0 } = await keepRegistered(context, union, kept)
   const overlapping = await findKnown(context, union, { table: own, totals })
-  for (const one of [...unusable, ...proving, ...overlapping]) leaving.add(one)
+  const ending = ended > 0 ? await endingArrivals(store, union) : []
+  for (const one of [...unusable, ...proving, ...overlapping, ...ending]) leaving.add(one)
   const staying = members.filter(({ arrival }) => !leaving.has(arrival))
   if (staying.length === 0) return members.map((state) => ({ ...state, groupId: 0 }))
   const registered = own === table ? usable : await sharesOf(store, own)
@@ -122,11 +125,11 @@ async function settleGroup(context: PipelineContext, union: FileState): Promise<
   const totals = await totalShapes(store, { ...union, table: reads }, grid)
   const meters = new Set<string>()
   const onProvisional = (meterId: string) => meters.add(meterId)
-  const { repairs } = await findLengths(context, union, { totals, onProvisional })
+  const { repairs, unproved } = await findLengths(context, union, { totals, onProvisional })
   const provisional = await countByArrival(store, reads, meters)
   if (repairs === 0) {
     const found = { table: reads, totals, provisional, unusable: [], fromStore: new Map() }
-    return { ...found, proving: await provingArrivals(context, union, found) }
+    return { ...found, proving: await provingArrivals(context, union, { ...found, unproved }) }
   }
   const guessed = meters.size === 0 ? {} : { provisionalMeters: meters.size }
   const fromStore = await takenByArrival(store, { ...union, notes: guessed })
@@ -134,7 +137,7 @@ async function settleGroup(context: PipelineContext, union: FileState): Promise<
   await repairMeters(store, { ...union, grid }, moveOf(context, union))
   const moved = await totalShapes(store, { ...union, table: fixed }, grid)
   const found = { table: fixed, totals: moved, provisional, unusable, fromStore }
-  return { ...found, proving: await provingArrivals(context, union, found) }
+  return { ...found, proving: await provingArrivals(context, union, { ...found, unproved }) }
 }
 
 /** Meters of all arrivals whose length is provisional. */
@@ -145,10 +148,9 @@ function sumOf(provisional: Settled['provisional']): number {
 async function provingArrivals(
   context: PipelineContext,
   union: FileState,
-  { table, totals, provisional }: Pick<Settled, 'table' | 'totals' | 'provisional'>,
+  { table, totals, unproved }: Pick<Settled, 'table' | 'totals'> & { readonly unproved: number },
 ): Promise<readonly number[]> {
-  const guessed = sumOf(provisional)
-  if (!mayProve(totals, guessed)) return []
+  if (!mayProve(totals, unproved)) return []
   const meters = (await findProved(context, union, table)).map(({ meterId }) => meterId)
   if (meters.length === 0) return []
   const rows = await context.store.rows<{ found: number }>({

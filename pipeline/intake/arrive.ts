@@ -13,7 +13,7 @@ export const pushSource = 'push'
 export interface Arrive {
   /**
    * The latest arrival of a file at a path, unless it was settled and not loaded. A settled schedule
-   * may have been replaced since, so it may arrive again.
+   * may have been replaced since, so it may arrive again; so may a file after a correction of its name.
    */
   find(path: string): Promise<number | undefined>
   /**
@@ -24,6 +24,9 @@ export interface Arrive {
   /** The same for an upload, unless the name is another's by then. */
   claimUnless(file: LocalFile, isOfOthers: () => Promise<boolean>): Promise<number | undefined>
 }
+
+/** No arrival is later. */
+const last = 2 ** 32 - 1
 
 interface LocalFile {
   readonly name: string
@@ -43,6 +46,7 @@ export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arriv
     if (state?.settledAt === undefined) return found.arrival
     const isRefused = state.status === 'quarantined' || state.status === 'replaced'
     if (isRefused || isSchedule(state.feed)) return undefined
+    if ((await ledger.published({ ...state, arrival: last })) === undefined) return undefined
     return pushed === undefined || isSame(pushed, found) ? found.arrival : undefined
   }
   const claimUnless = async (entry: FileEntry, isOfOthers: () => Promise<boolean>) => {

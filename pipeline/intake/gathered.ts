@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { open, readdir, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileOrder, skimFileName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
-import { attempt, ifThere, readLocal, writeAll } from '../sources/disk.js'
+import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
 import { type Arrive, pushSource } from './arrive.js'
 
 interface Gathered {
@@ -37,9 +37,13 @@ async function listPushed(folder: string): Promise<readonly Pushed[]> {
  * Claims an arrival for every gathered file without one. The later arrival counts, so they are claimed in
  * the order in which they were begun, and a file waits for one of its sender and feed that was begun
  * before it and is not complete. So a correction counts if it is pushed `gatherSeconds` later, whichever
- * gateway gets it.
+ * gateway gets it. Those that are known to have one are not asked about again; returns them.
  */
-export async function claimAll({ folder, naming, arrive }: Gathered): Promise<void> {
+export async function claimAll(
+  { folder, naming, arrive }: Gathered,
+  known: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const claimed = new Set<string>()
   const inOrder = (await listPushed(folder))
     .map((file) => ({ ...file, order: fileOrder(file.name, naming) }))
     .sort((a, b) => (a.order < b.order ? -1 : Number(a.order > b.order)))
@@ -48,8 +52,14 @@ export async function claimAll({ folder, naming, arrive }: Gathered): Promise<vo
     const stream = `${sender} ${skimFileName(name, naming)?.feed}`
     if (kind === 'part') gathering.add(stream)
     if (kind !== 'whole' || gathering.has(stream)) continue
-    await arrive.claim(pushSource, { name, path: join(folder, found) })
+    const path = join(folder, found)
+    const state = await attempt(path, () => ifThere(stat(path)))
+    // A later file may have the same name, if the clock was set back.
+    const key = `${found} ${state?.ino} ${state?.mtimeMs}`
+    if (!known.has(key)) await arrive.claim(pushSource, { name, path })
+    claimed.add(key)
   }
+  return claimed
 }
 
 /**
@@ -87,10 +97,14 @@ async function endPart(part: string, path: string): Promise<void> {
     bytes += piece.length
   }
   if (lines >= 2) await copyStart(part, wholeBytes, path)
-  await rm(part)
+  await rm(part, { force: true })
 }
 
-/** The copy has a name of its own until it is complete: a dead process leaves a copy, never a file that is cut. */
+/**
+ * The copy has a name of its own until it is complete: a dead process leaves a copy, never a file that is
+ * cut. A file that is there has all rows that were answered, and may be an arrival. The name is durable
+ * behind it, because the part is removed next.
+ */
 async function copyStart(from: string, bytes: number, path: string): Promise<void> {
   const copy = `${path}.${randomUUID()}.copy`
   const file = await open(copy, 'wx', 0o600)
@@ -102,7 +116,9 @@ async function copyStart(from: string, bytes: number, path: string): Promise<voi
       at += kept.length
     }
     await file.sync()
-    await rename(copy, path)
+    if ((await ifThere(stat(path))) === undefined) await rename(copy, path)
+    else await rm(copy)
+    await syncFolder(dirname(path))
   } catch (error) {
     await rm(copy, { force: true })
     throw error

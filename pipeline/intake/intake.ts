@@ -1,6 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Intake, Upload } from '../../schemas/settings/intake.js'
+import type { Intake } from '../../schemas/settings/intake.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { createLedger, type Ledger } from '../ledger/ledger.js'
@@ -14,7 +14,7 @@ import { createStore, type StoreAddress } from '../store/clickhouse.js'
 import { createAmbiguityCheck } from './ambiguous-rows.js'
 import { createArrive } from './arrive.js'
 import { createPushes } from './pushes.js'
-import { findBound, isSentBy, pushedAs } from './sender.js'
+import { findBound, isSentBy, pushedAs, type Sent } from './sender.js'
 import { createUploads } from './uploads.js'
 
 export interface IntakeOptions {
@@ -52,8 +52,22 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
     return (user?.companyCodes ?? companyCodes)[0] ?? ''
   }
   // In this order: what the sender itself claims in between is not of others.
-  const isOfOthers = async ({ sender, name }: Upload) =>
+  const isOfOthers = async ({ sender, name }: Sent) =>
     (await ledger.latest({ name })) !== undefined && !(await isOwn(ledger, { sender, name }))
+  const isReplaced = async (name: string, since: Date) => {
+    const latest = await ledger.latest({ name })
+    return latest !== undefined && latest.arrivedAt > since
+  }
+  const uploads = createUploads({
+    folder: folders.uploads,
+    naming: profile,
+    limits,
+    arrive,
+    senders: settings.users.map(({ name }) => name),
+    findBound: (sender, file) => findBound(settings, sender, file),
+    isOfOthers,
+    isReplaced,
+  })
   const pushes = await createPushes({
     folder: folders.pushed,
     companyCodeOf,
@@ -65,16 +79,10 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
     now,
     onFailure,
     findProblem: createAmbiguityCheck(profile, { zone, now }),
+    claimUploads: uploads.claimLeft,
   })
   return {
-    take: createUploads({
-      folder: folders.uploads,
-      naming: profile,
-      limits,
-      arrive,
-      findBound: (sender, file) => findBound(settings, sender, file),
-      isOfOthers,
-    }),
+    take: uploads.take,
     push: async (rows) => {
       const { sender, feed } = rows
       const detail = findBound(settings, sender, { companyCode: companyCodeOf(sender), feed })

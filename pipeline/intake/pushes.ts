@@ -1,5 +1,5 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { pushedColumns, toPushedText } from '../../schemas/gateway/pushed-rows.js'
 import type { Naming } from '../../schemas/name-pattern.js'
@@ -22,6 +22,8 @@ export interface PushOptions {
   readonly arrive: Pick<Arrive, 'claim'>
   readonly now: () => Date
   readonly onFailure: (error: unknown) => void
+  /** Runs with each gathering, so that uploads that nobody claimed are as late as rows. */
+  readonly claimUploads?: (() => Promise<void>) | undefined
   /** Finds why the rows of a call cannot be right, whatever is stored. */
   readonly findProblem?: ((lines: PushedLines) => string | undefined) | undefined
 }
@@ -44,6 +46,8 @@ interface Gathering {
   /** Of the complete file. */
   readonly path: string
   readonly file: FileHandle
+  /** Of the header, and of all that is flushed. */
+  headerBytes: number
   bytes: number
 }
 
@@ -64,16 +68,24 @@ export async function createPushes(options: PushOptions): Promise<Pushes> {
     gatherers.set(key, gatherer)
     return gatherer
   }
+  let known: ReadonlySet<string> = new Set()
+  let isGathering = false
   const gather = async () => {
+    isGathering = true
     for (const gatherer of gatherers.values()) await gatherer.end().catch(options.onFailure)
+    await options.claimUploads?.().catch(options.onFailure)
     await finishParts(options)
-    await claimAll(options)
+    known = await claimAll(options, known)
   }
-  let working: Promise<void> = gather().catch(options.onFailure)
+  const ended = () => {
+    isGathering = false
+  }
+  let working: Promise<void> = gather().catch(options.onFailure).finally(ended)
   const work = () => {
-    working = working.then(gather).catch(options.onFailure)
+    working = working.then(gather).catch(options.onFailure).finally(ended)
   }
-  const timer = setInterval(work, options.gatherSeconds * 1_000)
+  // What takes longer, as while the store is away, is not begun again before its end.
+  const timer = setInterval(() => isGathering || work(), options.gatherSeconds * 1_000)
   return {
     push: async (rows) => {
       const read = toPushedText(rows)
@@ -111,15 +123,8 @@ function createGatherer(options: PushOptions, of: PushedFeed): Gatherer {
   const end = async () => {
     if (gathering === undefined) return
     const ending = gathering
-    const { path, file, bytes } = ending
     gathering = undefined
-    await attempt(path, async () => {
-      if (!(await isOwn(ending))) return file.close()
-      await file.truncate(bytes)
-      await file.sync()
-      await file.close()
-      await rename(`${path}.part`, path)
-    })
+    await attempt(ending.path, () => finish(ending).finally(() => ending.file.close()))
   }
   const flush = async () => {
     const calls = waiting
@@ -151,6 +156,17 @@ function createGatherer(options: PushOptions, of: PushedFeed): Gatherer {
   }
 }
 
+/** Makes a complete file of a part; one without rows is removed. The name is durable before it is claimed. */
+async function finish(ending: Gathering): Promise<void> {
+  const { path, file, headerBytes, bytes } = ending
+  if (!(await isOwn(ending))) return
+  if (bytes === headerBytes) return rm(`${path}.part`)
+  await file.truncate(bytes)
+  await file.sync()
+  await rename(`${path}.part`, path)
+  await syncFolder(dirname(path))
+}
+
 /**
  * A new file with its header; its number is the millisecond of the local day, which no earlier file of
  * that day has, or the next free one. A file that was there before would be taken for an old arrival.
@@ -179,9 +195,10 @@ async function begin(
       await rm(path)
       continue
     }
-    const gathering = { name, path: whole, file, bytes: 0 }
+    const gathering = { name, path: whole, file, headerBytes: 0, bytes: 0 }
     try {
       await append(options, gathering, header)
+      gathering.headerBytes = gathering.bytes
       await attempt(options.folder, () => syncFolder(options.folder))
       return gathering
     } catch (error) {

@@ -14,12 +14,22 @@ export function uploadedAs({ sender, hash, name }: Sent & { readonly hash: strin
   return `${hash}-${senderKey(sender)}-${name}`
 }
 
+/** The name of an uploaded file, and its sender if it is one of these; undefined of any other file. */
+export function fromUploaded(
+  found: string,
+  senders: readonly string[],
+): { readonly name: string; readonly sender: string | undefined } | undefined {
+  const [, key, name] = /^[0-9a-f]{64}-([0-9a-f]{16})-(.+)$/.exec(found) ?? []
+  if (name === undefined) return undefined
+  return { name, sender: senders.find((sender) => senderKey(sender) === key) }
+}
+
 /** The name on the disk of a file of rows that a sender pushed. */
 export function pushedAs({ sender, name }: Sent): string {
   return `${senderKey(sender)}-${name}`
 }
 
-interface Sent {
+export interface Sent {
   readonly sender: string
   readonly name: string
 }

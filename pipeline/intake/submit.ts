@@ -11,7 +11,7 @@ import type { FileStatus } from '../ledger/file-state.js'
 import { type Arrival, createLedger, type FileEntry, type Ledger } from '../ledger/ledger.js'
 import { toReceipt } from '../ledger/receipt.js'
 import { createCompletions, createQueues, type Queues } from '../queues/bullmq.js'
-import { jobId } from '../queues/jobs.js'
+import { jobId, onMachine } from '../queues/jobs.js'
 import { holdUp, letPass, passingFault, type WaitCause } from '../queues/wait.js'
 import { attempt } from '../sources/disk.js'
 import { submitted } from '../sources/folder.js'
@@ -21,6 +21,8 @@ export interface SubmissionOptions {
   readonly store: StoreAddress
   readonly redisUrl: string
   readonly profile: Profile
+  /** The id of the data folder of this machine, whose worker reads the files. */
+  readonly machine?: string
 }
 
 export interface Progress {
@@ -54,7 +56,7 @@ export interface Submission {
 const pollMs = 1_000
 
 export async function createSubmission(options: SubmissionOptions): Promise<Submission> {
-  const { redisUrl, profile } = options
+  const { redisUrl, profile, machine = '' } = options
   const store = createStore(options.store, 'discreet')
   const ledger = createLedger(store, () => new Date())
   const queues = createQueues({ redisUrl, prefix: profile.database })
@@ -66,9 +68,10 @@ export async function createSubmission(options: SubmissionOptions): Promise<Subm
   )
   const submitAll: Submission['submitAll'] = async (paths, { again = false } = {}) => {
     const entries = await Promise.all(paths.map((path) => toEntry(path, profile)))
-    const arrivals = await ledger.claimAll(entries.map((entry) => ({ ...entry, force: again })))
+    const own = { machine, force: again }
+    const arrivals = await ledger.claimAll(entries.map((entry) => ({ ...entry, ...own })))
     for (const { arrival } of arrivals) {
-      await queues.add('receive', { v: 1, arrival }).catch(letPass)
+      await queues.add('receive', { v: 1, arrival, ...onMachine(machine) }).catch(letPass)
     }
     return arrivals
   }

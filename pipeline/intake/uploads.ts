@@ -8,7 +8,7 @@ import type { Intake, Taken, Upload } from '../../schemas/settings/intake.js'
 import { createDiskWatch } from '../files/disk.js'
 import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../sources/disk.js'
 import type { Arrive } from './arrive.js'
-import { uploadedAs } from './sender.js'
+import { fromUploaded, type Sent, uploadedAs } from './sender.js'
 
 export interface UploadOptions {
   readonly folder: string
@@ -21,7 +21,19 @@ export interface UploadOptions {
     file: { readonly companyCode: string; readonly feed: string },
   ) => string | undefined
   /** Whether the latest file of a name came from elsewhere: a sender replaces its own files only. */
-  readonly isOfOthers: (upload: Upload) => Promise<boolean>
+  readonly isOfOthers: (upload: Sent) => Promise<boolean>
+  /** Whether a file of that name arrived after a time. */
+  readonly isReplaced: (name: string, since: Date) => Promise<boolean>
+  readonly senders: readonly string[]
+}
+
+export interface Uploads {
+  readonly take: Intake['take']
+  /**
+   * Claims complete uploads that have no arrival, because a process died or the store was away before it
+   * claimed them. One that may not be loaded any more becomes a part again, which retention removes.
+   */
+  claimLeft(): Promise<void>
 }
 
 /**
@@ -29,9 +41,9 @@ export interface UploadOptions {
  * one is recognized. The file is durable and complete and its hash verified before an arrival is
  * claimed.
  */
-export function createUploads(options: UploadOptions): Intake['take'] {
+export function createUploads(options: UploadOptions): Uploads {
   const underWay = new Set<string>()
-  return async (upload, bytes) => {
+  const take: Intake['take'] = async (upload, bytes) => {
     const problem = findProblem(upload, options)
     if (problem !== undefined) return { kind: 'wrong', detail: problem }
     if (await options.isOfOthers(upload)) return foreign(upload)
@@ -44,6 +56,64 @@ export function createUploads(options: UploadOptions): Intake['take'] {
       underWay.delete(path)
     }
   }
+  let known: ReadonlySet<string> = new Set()
+  const claimLeft = async () => {
+    const left = new Set<string>()
+    for (const one of await listWhole(options.folder)) {
+      if (underWay.has(one.path)) continue
+      if (known.has(one.key) || (await claimOne(options, one))) left.add(one.key)
+    }
+    known = left
+  }
+  return { take, claimLeft }
+}
+
+interface Whole {
+  readonly path: string
+  readonly changedAt: Date
+  /** The same for the same file, not for another one at its path. */
+  readonly key: string
+}
+
+/** The complete uploads, the latest first: it replaces an earlier one of its name, whose arrival must not be later. */
+async function listWhole(folder: string): Promise<readonly Whole[]> {
+  const found: Whole[] = []
+  for (const name of await attempt(folder, () => readdir(folder))) {
+    const path = join(folder, name)
+    const status = name.endsWith('.part')
+      ? undefined
+      : await attempt(path, () => ifThere(stat(path)))
+    if (status === undefined) continue
+    const { ino, mtimeMs, mtime: changedAt } = status
+    found.push({ path, changedAt, key: `${ino} ${mtimeMs} ${path}` })
+  }
+  return found.sort((a, b) => b.changedAt.getTime() - a.changedAt.getTime())
+}
+
+/** Whether a complete upload has an arrival now. */
+async function claimOne(
+  { senders, arrive, isOfOthers, isReplaced }: UploadOptions,
+  { path, changedAt }: Whole,
+): Promise<boolean> {
+  const sent = fromUploaded(basename(path), senders)
+  if (sent === undefined) return false
+  const { name, sender } = sent
+  const isRefused = async () =>
+    sender === undefined ||
+    (await isOfOthers({ sender, name })) ||
+    (await isReplaced(name, changedAt))
+  // One that is gone by now was claimed and put away.
+  const claimed = await ifThere(
+    arrive.claimUnless({ name, path }, isRefused).then((arrival) => ({ arrival })),
+  )
+  if (claimed === undefined) return false
+  if (claimed.arrival !== undefined) return true
+  await attempt(path, () => rename(path, newPart(path)))
+  return false
+}
+
+function newPart(path: string): string {
+  return `${path}.${randomUUID().slice(0, 8)}.part`
 }
 
 function foreign({ name }: Upload): Taken {
@@ -97,7 +167,7 @@ async function fill({ upload, path }: Placed, bytes: AsyncIterable<Buffer>) {
   const [found = { path, bytes: 0 }] = await findParts(path)
   if (from === undefined || (from !== 0 && from !== found.bytes))
     return { kind: 'part', bytes: found.bytes } as const
-  const part = `${path}.${randomUUID().slice(0, 8)}.part`
+  const part = newPart(path)
   const hash = createHash('sha256')
   let at = from
   if (from > 0) {

@@ -41,6 +41,8 @@ export interface Notes {
   readonly provisionalMeters?: number
   /** Stored reads, and their meters, under a length that this file proved; 0 where they had it already. */
   readonly rekeyed?: { readonly rows: number; readonly meters: number }
+  /** Stored rows that rows of this file end which are not stored themselves. */
+  readonly ended?: number
 }
 
 /** Rows or quantities by outcome; the five others add up to `read`. */
@@ -101,6 +103,11 @@ export function isOpen({ status }: Pick<FileState, 'status'>): boolean {
   return status === 'received' || status === 'waiting'
 }
 
+/** Whether it has a verdict that was carried out, or only needs to be put away. */
+export function isDecided(state: Pick<FileState, 'status'>): boolean {
+  return !isOpen(state) && state.status !== 'publishing'
+}
+
 /** Groups have numbers that no arrival has. */
 const firstGroup = 2 ** 31
 
@@ -115,7 +122,8 @@ export function isGroup(number: number): boolean {
 
 /**
  * A state never goes back: of two rows of one arrival the higher rank counts. A file that has left its
- * group does not come into it again.
+ * group does not come into it again. That a file is gone from its source says nothing once it has a verdict:
+ * a worker that read it late looked for it where another had put it away.
  */
 export function rankOf(state: FileState): number {
   const ranks = {
@@ -125,7 +133,7 @@ export function rankOf(state: FileState): number {
     published: 50,
     quarantined: 50,
     duplicate: 50,
-    replaced: 50,
+    replaced: 30,
   } as const satisfies Record<FileStatus, number>
   const alone = state.status === 'received' && state.groupId === 0 ? 1 : 0
   return ranks[state.status] + alone + (state.settledAt === undefined ? 0 : 5)

@@ -11,6 +11,8 @@ export interface FileEntry {
   readonly source: string
   readonly name: string
   readonly path: string
+  /** The machine that has the path, of a file that a person named. */
+  readonly machine?: string
   readonly bytes: number
   readonly modifiedMs: number
   /** Load it even if the same file is already published. */
@@ -53,7 +55,11 @@ export interface Ledger {
    * Claims the next number unless something else holds, which is asked after each number that another
    * has claimed: so of two that exclude each other, one is claimed. Undefined for the other.
    */
-  claimUnless(entry: FileEntry, isRefused: () => Promise<boolean>): Promise<Arrival | undefined>
+  claimUnless(
+    entry: FileEntry,
+    isRefused: () => Promise<boolean>,
+    id?: string,
+  ): Promise<Arrival | undefined>
   /** The arrival that was claimed under an id. */
   claimedAs(id: string): Promise<Arrival | undefined>
   /** Claims consecutive numbers for files that arrived together, all or none. */
@@ -92,8 +98,14 @@ export interface Ledger {
    * group only the first for any of its files.
    */
   recordVerdicts(states: readonly FileState[], group?: number): Promise<void>
-  /** The published file of the same name and bytes, if there is one. */
-  published(name: string, fileId: string): Promise<FileState | undefined>
+  /**
+   * The published file of the same name and bytes as a file, unless other bytes of the name came after
+   * it: published, or before the file and still under way. A repair is left out, because its rows keep
+   * the versions of the file that it repairs.
+   */
+  published(
+    file: Pick<FileState, 'arrival' | 'fileName' | 'fileId'>,
+  ): Promise<FileState | undefined>
   /** Those names that a published file has. */
   publishedNames(names: readonly string[]): Promise<ReadonlySet<string>>
   /** Whether a published file has that name and size, so that it might be the same. */
@@ -127,21 +139,21 @@ export function createLedger(store: Store, now: () => Date): Ledger {
     })
     return rows.map(arrivalCodec.fromRow)
   }
-  const split = async (where: Sql) => {
-    const [unread, known] = await Promise.all([
-      arrivals(sql`${where} AND ${stateless}`),
-      states(where),
-    ])
-    return { arrivals: unread, states: known }
-  }
+  /** Asked in this order, a file that gets its state meanwhile is in one of the two, or in both. */
+  const split = async (where: { readonly arrivals: Sql; readonly states: Sql }) => ({
+    arrivals: await arrivals(where.arrivals),
+    states: await states(where.states),
+  })
+  const splitWhere = (where: Sql) =>
+    split({ arrivals: sql`${where} AND ${stateless}`, states: where })
   return {
     claim: async (entry, id) => (await claim(store, { entries: [entry], id, now }))[0] as Arrival,
     claimAll: (entries) => claim(store, { entries, now }),
-    claimUnless: async (entry, isRefused) =>
-      (await claim(store, { entries: [entry], now, isRefused }))[0],
+    claimUnless: async (entry, isRefused, id) =>
+      (await claim(store, { entries: [entry], id, now, isRefused }))[0],
     claimedAs: async (id) => (await arrivals(sql`claim = ${id}`))[0],
     claimedWith: (arrival) =>
-      split(sql`arrival IN (SELECT arrival FROM arrival WHERE claim =
+      splitWhere(sql`arrival IN (SELECT arrival FROM arrival WHERE claim =
         (SELECT any(claim) FROM arrival WHERE arrival = ${arrival}))`),
     arrival: async (arrival) => (await arrivals(sql`arrival = ${arrival}`))[0],
     arrivals: (numbers) => arrivals(sql`arrival IN ${literal(numbers)}`),
@@ -156,16 +168,10 @@ export function createLedger(store: Store, now: () => Date): Ledger {
           SELECT arrival FROM file_state
           WHERE settled_at IS NOT NULL AND (status = 'replaced' OR NOT ${keeps}))`,
       ),
-    unfinished: async () => {
-      const [unread, unsettled] = await Promise.all([
-        arrivals(stateless),
-        states(sql`settled_at IS NULL`),
-      ])
-      return { arrivals: unread, states: unsettled }
-    },
+    unfinished: () => split({ arrivals: stateless, states: sql`settled_at IS NULL` }),
     states: (numbers) => states(sql`arrival IN ${literal(numbers)}`),
     grouped: (group) => states(sql`group_id = ${group}`),
-    lookUp: (numbers) => split(sql`arrival IN ${literal(numbers)}`),
+    lookUp: (numbers) => splitWhere(sql`arrival IN ${literal(numbers)}`),
     publishing: () => states(sql`status = 'publishing'`),
     state: async (arrival) => (await states(sql`arrival = ${arrival}`))[0],
     record: (...states) => store.insert('file_state', states.map(toStateRow)),
@@ -174,9 +180,16 @@ export function createLedger(store: Store, now: () => Date): Ledger {
         insert_deduplicate: 1,
         insert_deduplication_token: `verdict-${group ?? states.map(({ arrival }) => arrival).join('-')}`,
       }),
-    published: async (name, fileId) => {
-      const same = sql`status = 'published' AND file_name = ${name} AND file_id = ${fileId}`
-      return (await states(same))[0]
+    published: async ({ arrival, fileName, fileId }) => {
+      const named = (where: Sql) =>
+        sql`(SELECT arrival FROM file_state FINAL WHERE file_name = ${fileName} AND (${where}))`
+      const [latest] = await states(sql`arrival = (
+        SELECT max(arrival) FROM arrival
+        WHERE name = ${fileName} AND arrival != ${arrival} AND repairs = 0 AND (
+          arrival IN ${named(sql`status = 'published'`)}
+          OR arrival < ${arrival} AND arrival NOT IN ${named(sql`file_id = ${fileId}
+            OR status IN ('quarantined', 'duplicate', 'replaced')`)}))`)
+      return latest?.status === 'published' && latest.fileId === fileId ? latest : undefined
     },
     publishedNames: async (names) => {
       const rows = await store.rows<{ name: string }>({
@@ -231,6 +244,7 @@ const arrivalCodec = createCodec<Arrival>({
   source: plain(),
   name: plain(),
   path: plain(),
+  machine: plain(),
   bytes: integer,
   modifiedMs: integer,
   force: plain(),
@@ -261,8 +275,9 @@ async function claim(
     const first = last?.next ?? 1
     if (await isRefused?.()) return undefined
     const claimed = entries.map((entry, at) => {
-      const { acceptRejects = false, repairs = 0, wholeBy = '' } = entry
-      return { ...entry, acceptRejects, repairs, wholeBy, arrival: first + at, arrivedAt }
+      const { acceptRejects = false, repairs = 0, wholeBy = '', machine = '' } = entry
+      const filled = { ...entry, acceptRejects, repairs, wholeBy, machine }
+      return { ...filled, arrival: first + at, arrivedAt }
     })
     return {
       token: `arrival-${first}`,

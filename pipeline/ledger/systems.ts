@@ -1,7 +1,8 @@
 import { Fault } from '../../schemas/fault.js'
+import type { IdentitySettings } from '../../schemas/settings/gateway-identity.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Store } from '../store/clickhouse.js'
-import { createCodec, dateTime, plain, type Row } from '../store/columns.js'
+import { createCodec, dateTime, plain, type Row, toInstant } from '../store/columns.js'
 import { insertLatest } from '../store/latest.js'
 import { sql } from '../store/sql.js'
 import { type Outage, recordHealed } from './healed.js'
@@ -21,6 +22,8 @@ export interface SystemFailure {
 /** Reports the outcome of a call; undefined for a good one. `requests` counts those that failed. */
 export type ReportSystem = (system: SystemName, fault: Fault | undefined, requests?: number) => void
 
+type Connected = Pick<Profile, 'cis' | 'ami' | 'identity' | 'backfill'>
+
 /** The outcome of the last calls of one process to each system. */
 export interface Systems {
   readonly report: ReportSystem
@@ -32,22 +35,32 @@ export interface Systems {
 
 export interface SystemsOptions {
   readonly store: Store
-  /** The systems that this process calls. */
-  readonly own: readonly string[]
+  readonly profile: Connected
+  /** The kinds of systems that this process calls. */
+  readonly kinds: readonly string[]
   /** Called when a state cannot be recorded; it is recorded later. */
   readonly onFailure: (fault: Fault) => void
+  /** Between two looks at what other processes recorded. */
+  readonly lookMs?: number
 }
 
 const recordMs = 2_000
+const lookMsDefault = 60_000
 
 /**
  * Keeps the outcomes in memory and records changes for status, page and alerts. A process that starts
- * takes over what is recorded, so that an outage keeps its beginning.
+ * takes over what is recorded, so that an outage keeps its beginning. A good answer also ends what
+ * another process recorded before it: that one may call nobody any more. A system that the profile no
+ * longer names, such as a replaced issuer, is recorded as not failing: nobody calls it again.
  */
-export function createSystems({ store, own, onFailure }: SystemsOptions): Systems {
+export function createSystems(options: SystemsOptions): Systems {
+  const { store, profile, kinds, onFailure, lookMs = lookMsDefault } = options
   const states = new Map<string, SystemFailure | undefined>()
   const changed = new Set<string>()
   const ended = new Map<string, Outage>()
+  /** When each system answered well since the last look. */
+  const goodAt = new Map<string, number>()
+  let lookAt = 0
   let recording: Promise<void> | undefined
   /** Outages of one system that end before the next record are one. */
   const end = ({ system, since, code, detail }: SystemFailure): void => {
@@ -58,6 +71,8 @@ export function createSystems({ store, own, onFailure }: SystemsOptions): System
   }
   const report: ReportSystem = (system, fault, requests = 1) => {
     const before = states.get(system)
+    if (fault === undefined) goodAt.set(system, Date.now())
+    else goodAt.delete(system)
     if (fault === undefined && before === undefined && states.has(system)) return
     const { failures = 0, since = new Date() } = before ?? {}
     if (fault === undefined && before !== undefined) end(before)
@@ -80,21 +95,38 @@ export function createSystems({ store, own, onFailure }: SystemsOptions): System
       }
     }
   }
+  /** Ends what other processes recorded before the last good answer. */
+  const look = async (): Promise<void> => {
+    if (goodAt.size === 0 || Date.now() < lookAt) return
+    lookAt = Date.now() + lookMs
+    const good = new Map(goodAt)
+    goodAt.clear()
+    for (const { recordedAt, ...one } of await readSystems(store)) {
+      if (recordedAt.getTime() < (good.get(one.system) ?? 0) && !states.get(one.system)) end(one)
+    }
+  }
   const takeOver = async (): Promise<void> => {
-    for (const one of await readSystems(store)) {
-      if (!own.includes(systemKind(one))) continue
-      if (!states.has(one.system)) states.set(one.system, one)
+    const named = systemsOf(profile)
+    for (const { recordedAt: _, ...one } of await readSystems(store)) {
+      if (!kinds.includes(systemKind(one))) continue
+      if (!named.includes(one.system)) changed.add(one.system)
+      else if (!states.has(one.system)) states.set(one.system, one)
       else if (states.get(one.system) === undefined) end(one)
     }
   }
-  const start = takeOver().catch((error: unknown) => {
+  const letFail = (error: unknown) => {
     if (!(error instanceof Fault)) throw error
     onFailure(error)
-  })
+  }
+  const start = takeOver().catch(letFail)
   const timer = setInterval(() => {
-    recording ??= start.then(record).finally(() => {
-      recording = undefined
-    })
+    recording ??= start
+      .then(look)
+      .catch(letFail)
+      .then(record)
+      .finally(() => {
+        recording = undefined
+      })
   }, recordMs).unref()
   return {
     report,
@@ -141,22 +173,46 @@ function recordSystem(store: Store, system: string, failure: SystemFailure | und
   return insertLatest(store, 'system_state', [codec.toRow(row)])
 }
 
-/** The recorded systems that fail. */
-async function readSystems(store: Store): Promise<readonly SystemFailure[]> {
+/** The recorded systems that fail, and when that was recorded last. */
+async function readSystems(
+  store: Store,
+): Promise<readonly (SystemFailure & { readonly recordedAt: Date })[]> {
   const rows = await store.rows<Row>({
     sql: sql`SELECT * FROM system_state FINAL WHERE active ORDER BY system`,
   })
-  return rows.map(codec.fromRow).map(({ active: _, ...failure }) => failure)
+  return rows.map((row) => {
+    const { active: _, ...failure } = codec.fromRow(row)
+    return { ...failure, recordedAt: toInstant(String(row['recorded_at'])) }
+  })
 }
 
 /** The same, without systems that the profile does not have any more. */
 export async function readFailingSystems(
   store: Store,
-  { cis, ami, identity, backfill }: Pick<Profile, 'cis' | 'ami' | 'identity' | 'backfill'>,
+  profile: Connected,
 ): Promise<readonly SystemFailure[]> {
-  const has: Readonly<Record<string, unknown>> = { cis, ami, identity, mdm: backfill }
-  const failing = await readSystems(store)
-  return failing.filter((one) => has[systemKind(one)] !== undefined)
+  const named = systemsOf(profile)
+  return (await readSystems(store)).filter(({ system }) => named.includes(system))
+}
+
+/** The systems of a profile by the names under which their drivers report. */
+function systemsOf({ cis, ami, identity, backfill }: Connected): readonly string[] {
+  const sections = Object.entries({ cis, ami, mdm: backfill })
+  const others = sections.flatMap(([name, section]) => (section === undefined ? [] : [name]))
+  return [...others, ...(identity === undefined ? [] : providersOf(identity))]
+}
+
+/** A SAML provider is not called. */
+function providersOf(settings: IdentitySettings): readonly SystemName[] {
+  if (settings.kind === 'several') return settings.providers.flatMap(providersOf)
+  if (settings.kind === 'oidc')
+    return settings.issuers.map(({ issuer }): SystemName => `identity ${issuer}`)
+  if (settings.kind === 'saml') return []
+  return [introspectionName(settings)]
+}
+
+export function introspectionName({ url }: { readonly url: string }): SystemName {
+  return `identity ${new URL(url).origin}`
 }
 
 /** `cis`, `ami`, `mdm` or `identity`. */

@@ -146,6 +146,13 @@ export function noteRekeyed({ rekeyed: _, ...notes }: Notes, rekeyed: Notes['rek
   return { ...(rows === 0 ? notes : withWarnings(notes, [found])), rekeyed }
 }
 
+/** Notes the stored reads that the file moves to accounts whose reads are not stored. */
+export function noteEnded({ ended: _, ...notes }: Notes, ended: number): Notes {
+  if (ended === 0) return notes
+  const found = `stored rows that this file moves to accounts that no client has: ${ended}; no client sees them since`
+  return { ...withWarnings(notes, [found]), ended }
+}
+
 /** Notes the estimates that are left out because the store has reads that are none. */
 export function noteOutranked(notes: Notes, rows: number): Notes {
   if (rows === 0) return notes

@@ -52,7 +52,7 @@ export interface Queues {
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
-  /** Queue time of the oldest waiting job by queue, milliseconds since 1970. */
+  /** Since when the oldest waiting job of each queue could run, milliseconds since 1970. */
   oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
   /** The queues of BullMQ, for its board. */
   readonly each: readonly Queue[]
@@ -177,7 +177,7 @@ export function createQueues(options: QueueOptions): Queues {
       reach(async () => {
         const looks = [...queues].map(async ([name, queue]) => {
           const [job] = await queue.getJobs(['wait'], 0, 0, true)
-          return job === undefined ? [] : [[name, job.timestamp] as const]
+          return job === undefined ? [] : [[name, waitsSince(job)] as const]
         })
         return Object.fromEntries((await Promise.all(looks)).flat())
       }),
@@ -267,6 +267,11 @@ export function createConsumer<N extends JobName>(
 /** What BullMQ stores of a failure in Redis: no data of the job. */
 function codeOf(error: unknown): string {
   return error instanceof Fault ? error.code : 'unexpected failure'
+}
+
+/** A job that was planned waits from its time on, and one that is tried again from its last attempt on. */
+function waitsSince({ timestamp, opts, processedOn = 0 }: Job): number {
+  return Math.max(timestamp + (opts.delay ?? 0), processedOn)
 }
 
 function toWait(job: Job): readonly Wait[] {

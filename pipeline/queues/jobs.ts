@@ -10,6 +10,13 @@ import { timestampFormatNames } from '../../schemas/time/timestamp.js'
 const version = { v: z.literal(1) }
 const arrival = z.int().positive()
 const count = z.int().nonnegative()
+/** The machine that must run a job as long as it reports; any may if none is named. */
+const machine = z.string().optional()
+
+/** The part of a job that names its machine, if there is one. */
+export function onMachine(name: string | undefined): { readonly machine?: string } {
+  return name ? { machine: name } : {}
+}
 /** Files of one `gather` job, and of a group, at most. */
 export const groupFilesMax = 200
 /** Customers of one `register` job, at most. */
@@ -22,14 +29,14 @@ export const registrationsMax = 100
 const jobSchemas = {
   poll: z.strictObject({ ...version, source: z.string() }),
   fetch: z.strictObject({ ...version, arrival }),
-  receive: z.strictObject({ ...version, arrival }),
+  receive: z.strictObject({ ...version, arrival, machine }),
   /** Small files that came together. */
   gather: z.strictObject({ ...version, arrivals: z.array(arrival).min(1).max(groupFilesMax) }),
   load: z.strictObject({
     ...version,
     arrival,
     feed: z.enum(feedNames as readonly [FeedName, ...FeedName[]]),
-    machine: z.string().optional(),
+    machine,
     seconds: count,
     format: z.enum(timestampFormatNames).nullable(),
     startsMax: z.int().optional(),
@@ -58,15 +65,15 @@ const jobSchemas = {
       cutLine: count.optional(),
     }),
   }),
-  reconcile: z.strictObject({ ...version, arrival }),
-  settle: z.strictObject({ ...version, arrival }),
+  reconcile: z.strictObject({ ...version, arrival, machine }),
+  settle: z.strictObject({ ...version, arrival, machine }),
   days: z.strictObject({ ...version }),
   reprocess: z.strictObject({ ...version, arrival }),
   sweep: z.strictObject({ ...version }),
   /** `night` is set once a day: that run also does what takes long. */
   retain: z.strictObject({ ...version, night: z.literal(true).optional() }),
   alert: z.strictObject({ ...version }),
-  /** `night` is set once a day: that run also hashes the kept files. */
+  /** `night` is set once a day: that run also compares stored days, and each machine hashes its kept files. */
   verify: z.strictObject({ ...version, night: z.literal(true).optional() }),
   register: z.strictObject({
     ...version,

@@ -1,5 +1,6 @@
 import { Fault } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
+import { logFault } from '../failure.js'
 import type { Queues } from './bullmq.js'
 import type { JobName } from './jobs.js'
 
@@ -53,6 +54,8 @@ export async function keepRepeating(
     await context.queues.repeat('retain', { v: 1, night: true }, nightly)
     const verifying = { pattern: verifyPattern, tz: context.profile.timeZone }
     await context.queues.repeat('verify', { v: 1, night: true }, verifying)
+    await own.runAlone('verify')
+    await own.repeat('verify', { v: 1, night: true }, verifying)
     await context.queues.repeat('due', { v: 1 }, { every: dueMs })
     const { alerts } = context.profile
     if (alerts !== undefined) {
@@ -75,7 +78,7 @@ export async function keepRepeating(
   const timer = setInterval(() => {
     looking = looking.then(look).catch((error: unknown) => {
       if (!(error instanceof Fault)) throw error
-      context.log.warn({ code: error.code }, error.detail)
+      logFault(context.log, error)
     })
   }, lookMs)
   return {

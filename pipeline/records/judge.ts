@@ -20,7 +20,10 @@ function totalColumn({ total }: RecordFeed, header: readonly string[]): number {
 }
 
 /** The columns of a file that are counted before its rows are judged. */
-export function measuredColumns(feed: RecordFeed, header: readonly string[]): MeasuredColumns {
+export function measuredColumns(
+  feed: RecordFeed,
+  header: readonly string[],
+): Omit<MeasuredColumns, 'rowBytesMax'> {
   const decimals = header.flatMap((column, at) => {
     const kept = feed.decimals.get(column)
     return kept === undefined ? [] : [[at, kept] as const]

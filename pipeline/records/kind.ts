@@ -22,15 +22,16 @@ import {
   rowsTable,
 } from './store.js'
 
-/** Rows that people and billing systems write, judged one by one by the schema of their feed. */
+/** Rows of billing systems: the engine stores the plain ones, the schema of their feed judges the others. */
 export const recordKind: Kind = {
   createStaging: (store, { arrival, feed }) => createRecordStaging(store, recordOf(feed), arrival),
   emptyStaging: async (store, { arrival, feed }) => {
     await dropStaging(store, arrival)
     await createRecordStaging(store, recordOf(feed), arrival)
   },
-  open: (_, { feed, header, extraColumns }) => {
-    const columns = measuredColumns(recordOf(feed), header)
+  open: ({ profile }, { feed, header, extraColumns }) => {
+    const { rowBytesMax } = profile.limits
+    const columns = { ...measuredColumns(recordOf(feed), header), rowBytesMax }
     return {
       measure: (bytes) => measureRecords(bytes, columns),
       rowFormat: () => ({ seconds: 0, format: null, columns: header, extraColumns }),
@@ -48,8 +49,10 @@ export const recordKind: Kind = {
     let hasRenewed = false
     for (const { feed: name, arrival, notes } of states) {
       const feed = recordOf(name)
-      if (notes.repairs !== undefined || feed.shows === undefined) continue
-      const meters = await metersInRecords(line.store, { table: rowsTable(feed), arrival })
+      if (feed.shows === undefined) continue
+      // Rows that a repair brings back have the versions of their own file.
+      const of = notes.repairs ?? arrival
+      const meters = await metersInRecords(line.store, { table: rowsTable(feed), arrival: of })
       await renewAll(line, meters)
       hasRenewed ||= meters.length > 0
     }

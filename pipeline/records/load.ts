@@ -6,27 +6,61 @@ import type { RecordFeed, RecordRow, RecordVerdict } from '../../schemas/record-
 import { rejectCodes } from '../../schemas/usage-row.js'
 import type { PipelineContext } from '../context.js'
 import { chunkPath } from '../files/landing.js'
-import { splitRows } from '../files/rows.js'
+import { type RawRow, splitRows } from '../files/rows.js'
+import { type Reader, readerOf } from '../handing.js'
 import type { LoadTask } from '../kind.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
 import { onceSettings } from '../store/staging.js'
 import { versionOf } from '../store/versions.js'
-import { batch, escapeTab, toRejectRow } from '../usage/row-path.js'
+import { batch, escapeTab, missingRows, toRejectRow } from '../usage/row-path.js'
+import { storePlain } from './bulk-path.js'
 import { judgeRawRecord, rawQuantity } from './judge.js'
 import { countRecords, insertRecords } from './store.js'
 
 const rejectBatch = 5_000
 
 /**
- * Loads one chunk of records into the staging table of its file: every row is judged, the good ones
- * travel in one insert under one token, the bad ones are written down with line, column, code and
- * what was expected. The receipt says what the store counts.
+ * Loads one chunk of records into the staging table of its file. The engine stores the plain rows; each
+ * row that it leaves is judged: the good ones travel in one insert under one token, the bad ones are
+ * written down with line, column, code and what was expected. The receipt says what the store counts.
  */
 export async function loadRecords(context: PipelineContext, task: LoadTask): Promise<ChunkReceipt> {
-  const { arrival, chunk } = task
+  const { chunk } = task
   const feed = recordFeedOf(task.feed) as RecordFeed
+  const { plain } = feed
+  const reader = plain && readerOf(chunk)
+  const inBulk = reader && (await storePlain(context, task, { feed, plain, reader }))
+  const isLeft = inBulk !== chunk.rows
+  const rejected = isLeft ? await judgeRows(context, task, { feed, reader }) : nothing
+  const stored = isLeft ? (await countRecords(context.store, feed, chunkOf(task))).rows : chunk.rows
+  return {
+    chunk: chunk.chunk,
+    rowsRead: stored + rejected.rows,
+    rowsAccepted: stored,
+    rowsRejected: rejected.rows,
+    quantityRejected: formatQuantity(rejected.micros),
+  }
+}
+
+const nothing = { rows: 0, micros: 0n }
+
+interface Left {
+  readonly feed: RecordFeed
+  /** How the engine has read the chunk; undefined where all of its rows are left. */
+  readonly reader: Reader | undefined
+}
+
+/** Row path: judges the rows of a chunk that the engine has not stored, and returns what was rejected. */
+async function judgeRows(
+  context: PipelineContext,
+  task: LoadTask,
+  { feed, reader }: Left,
+): Promise<typeof nothing> {
+  const { arrival, chunk } = task
   const bytes = await readFile(chunkPath(context.folders.landing, task))
-  const judged = createJudged(context, { task, feed, bytes })
+  const pages =
+    reader === undefined ? [splitRows(bytes, chunk.line)] : missingRows(context, task, bytes)
+  const judged = createJudged(context, { task, feed, pages })
   await context.store.command(
     {
       sql: insertRecords(feed, arrival),
@@ -34,15 +68,7 @@ export async function loadRecords(context: PipelineContext, task: LoadTask): Pro
     },
     Readable.from(batch(judged.accepted()), { objectMode: false }),
   )
-  const rejected = await judged.rejected()
-  const stored = await countRecords(context.store, feed, chunkOf(task))
-  return {
-    chunk: chunk.chunk,
-    rowsRead: stored.rows + rejected.rows,
-    rowsAccepted: stored.rows,
-    rowsRejected: rejected.rows,
-    quantityRejected: formatQuantity(rejected.micros),
-  }
+  return judged.rejected()
 }
 
 function chunkOf({ arrival, chunk: { line, lines } }: LoadTask) {
@@ -52,11 +78,11 @@ function chunkOf({ arrival, chunk: { line, lines } }: LoadTask) {
 interface Judging {
   readonly task: LoadTask
   readonly feed: RecordFeed
-  readonly bytes: Buffer
+  readonly pages: Iterable<Iterable<RawRow>> | AsyncIterable<Iterable<RawRow>>
 }
 
-/** Judges the rows of a chunk as the store asks for them; unusable rows go to `reject`. */
-function createJudged({ store, profile }: PipelineContext, { task, feed, bytes }: Judging) {
+/** Judges rows as the store asks for them; unusable rows go to `reject`. */
+function createJudged({ store, profile }: PipelineContext, { task, feed, pages }: Judging) {
   const rules = {
     feed,
     header: task.columns ?? feed.columns,
@@ -66,21 +92,28 @@ function createJudged({ store, profile }: PipelineContext, { task, feed, bytes }
   const counted = { rows: 0, micros: 0n }
   const rejects: object[] = []
   const flush = () => store.insert('reject', rejects.splice(0))
+  /** The row as staging takes it; undefined where it is rejected. */
+  const judge = (row: RawRow): string | undefined => {
+    const judged = judgeRawRecord(row.raw, rules)
+    const isCut = row.line >= (task.chunk.cutLine ?? Number.POSITIVE_INFINITY)
+    const verdict = isCut ? refuseCut(judged, rules.header) : judged
+    if (verdict.outcome === 'accepted') {
+      return toStagingRow(feed, verdict.row, versionOf(task.arrival, row.line))
+    }
+    const { micros } = rawQuantity(row.raw, rules)
+    counted.rows++
+    counted.micros += micros
+    rejects.push(toRejectRow(task.arrival, row, { ...verdict, micros }))
+    return undefined
+  }
   return {
     accepted: async function* (): AsyncGenerator<string> {
-      for (const row of splitRows(bytes, task.chunk.line)) {
-        const judged = judgeRawRecord(row.raw, rules)
-        const isCut = row.line === task.chunk.cutLine
-        const verdict = isCut ? refuseCut(judged, rules.header) : judged
-        if (verdict.outcome === 'accepted') {
-          yield toStagingRow(feed, verdict.row, versionOf(task.arrival, row.line))
-          continue
+      for await (const rows of pages) {
+        for (const row of rows) {
+          const staged = judge(row)
+          if (staged !== undefined) yield staged
+          else if (rejects.length >= rejectBatch) await flush()
         }
-        const { micros } = rawQuantity(row.raw, rules)
-        counted.rows++
-        counted.micros += micros
-        rejects.push(toRejectRow(task.arrival, row, { ...verdict, micros }))
-        if (rejects.length >= rejectBatch) await flush()
       }
     },
     rejected: async () => {

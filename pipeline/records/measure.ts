@@ -1,14 +1,16 @@
 import { trimBlanks } from '../../schemas/field.js'
 import type { Measured } from '../../schemas/manifest.js'
 import { parseQuantity, parseScaled, type Quantity } from '../../schemas/quantity.js'
-import { parseRow, rowCharactersMax } from '../files/csv.js'
-import { createDecimalsTally } from '../files/decimals.js'
+import { parseRow } from '../files/csv.js'
+import { createDecimalsTally, plainMicros } from '../files/decimals.js'
 import { rowSpan } from '../files/rows.js'
 
+const tab = 9
 const newline = 10
 const carriageReturn = 13
-const comma = 44
+const blank = 32
 const quote = 34
+const comma = 44
 
 /** The columns of a file that are looked at before its rows are judged. */
 export interface MeasuredColumns {
@@ -16,20 +18,141 @@ export interface MeasuredColumns {
   readonly total: number
   /** The position of each column of decimals, and how many decimals of it are kept. */
   readonly decimals: readonly (readonly [position: number, kept: number])[]
+  readonly rowBytesMax: number
 }
 
 /** Where no text has as many decimals, none is rounded. */
 const mayRound = /\.\d{7}/
+/** No number is as long. */
+const numberBytesMax = 64
 
 /**
  * Counts the rows of a chunk, sums the column by which its feed is proved, and counts the rows of which
  * a value is rounded, from the bytes alone: the judge of rows is held against it.
  */
-export function measureRecords(bytes: Buffer, { total, decimals }: MeasuredColumns): Measured {
-  const rounding = decimals.length > 0 && mayRound.test(bytes.toString('latin1')) ? decimals : []
-  const measure = bytes.includes(quote) ? measureQuoted : measureLines
-  const counted = measure(bytes, { total, decimals: rounding })
-  return { ...counted, micros: counted.micros.toString(), crlf: false, repeats: false }
+export function measureRecords(bytes: Buffer, columns: MeasuredColumns): Measured {
+  const { total, rowBytesMax } = columns
+  const rounding = mayRound.test(bytes.toString('latin1')) ? columns.decimals : []
+  const hasQuotes = bytes.includes(quote)
+  let lines = 0
+  let rows = 0
+  let rounded = 0
+  let isWhole = true
+  const sum = createSum()
+  const tally = createDecimalsTally()
+  const row: RowPlaces = { end: 0, next: 0, total: [0, 0], last: [0, 0] }
+  for (let start = 0; start < bytes.length; start = row.next) {
+    const isScanned = scanRow(bytes, { start, total }, row)
+    if (isScanned) lines++
+    else {
+      const span = rowSpan(bytes, start)
+      lines += span.lines
+      // The engine takes a carriage return at the start of a row for a part of the line end before.
+      isWhole &&= !hasQuotes || (span.whole && bytes[start] !== carriageReturn)
+      row.end = span.end
+      row.next = span.next
+    }
+    const { end } = row
+    if (end === start) continue
+    rows++
+    const isEnded = end < bytes.length
+    const isLong = end - start > rowBytesMax
+    isWhole &&= !isLong
+    if (!isScanned || isLong || rounding.length > 0) {
+      const fields = parseRow(bytes.toString('utf8', start, end))
+      sum.addText(fields?.[total])
+      tally.seeText(fields?.at(-1), isEnded)
+      if (isRounded(fields, rounding)) rounded++
+      continue
+    }
+    const [from, to] = row.total
+    const micros = from === -1 ? 0 : plainMicros(bytes, from, to)
+    if (micros === undefined) sum.addText(bytes.toString('latin1', from, to))
+    else sum.add(micros)
+    const [lastFrom, lastTo] = row.last
+    if (lastFrom === from && micros !== undefined && lastTo === end) tally.see(bytes, from, to)
+    else if (lastTo - lastFrom <= numberBytesMax) {
+      tally.seeText(bytes.toString('latin1', lastFrom, lastTo), isEnded)
+    }
+  }
+  const isSplittable = isWhole && (!hasQuotes || rows === lines)
+  return {
+    lines,
+    rows,
+    micros: sum.micros().toString(),
+    rounded,
+    decimals: tally.decimals(),
+    format: isSplittable ? (hasQuotes ? 'quoted' : 'lines') : 'unsplittable',
+    crlf: false,
+    repeats: false,
+  }
+}
+
+/** Where a row ends, where the next one starts, and where the texts of two of its columns are. */
+interface RowPlaces {
+  end: number
+  next: number
+  /** From -1 on where the row does not have it. */
+  readonly total: [from: number, to: number]
+  readonly last: [from: number, to: number]
+}
+
+/**
+ * Finds the columns of a row whose quotes enclose whole columns and that is on one line. Any other row needs
+ * the parser: false.
+ */
+function scanRow(
+  bytes: Buffer,
+  { start, total }: { readonly start: number; readonly total: number },
+  row: RowPlaces,
+): boolean {
+  let hasQuotes = false
+  let hasBlanks = false
+  row.total[0] = -1
+  for (let at = start, column = 0; ; at++, column++) {
+    const isQuoted = bytes[at] === quote
+    const from = isQuoted ? at + 1 : at
+    hasBlanks ||= bytes[at] === blank || bytes[at] === tab
+    hasQuotes ||= isQuoted
+    const to = isQuoted ? closingQuote(bytes, from) : columnEnd(bytes, from)
+    if (to === -1) return false
+    at = isQuoted ? to + 1 : to
+    if (column === total) {
+      row.total[0] = from
+      row.total[1] = to
+    }
+    if (bytes[at] === comma) continue
+    row.end = at
+    if (bytes[at] === carriageReturn) at++
+    if (at < bytes.length && bytes[at] !== newline) return false
+    row.next = at + 1
+    row.last[0] = from
+    row.last[1] = to
+    // Blanks beside quotes may be around them.
+    return !(hasQuotes && hasBlanks)
+  }
+}
+
+/** The quote that ends a column from a place on; -1 where the line ends before. */
+function closingQuote(bytes: Buffer, from: number): number {
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === newline || byte === carriageReturn) return -1
+    if (byte !== quote) continue
+    if (bytes[at + 1] !== quote) return at
+    at++
+  }
+  return -1
+}
+
+/** The end of a column without quotes; -1 where it has one nonetheless. */
+function columnEnd(bytes: Buffer, from: number): number {
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (byte === comma || byte === newline || byte === carriageReturn) return at
+    if (byte === quote) return -1
+  }
+  return bytes.length
 }
 
 /** Whether a row has a decimal with more decimals than are kept. */
@@ -39,59 +162,9 @@ function isRounded(
 ): boolean {
   return decimals.some(([position, kept]) => {
     const text = fields?.[position]
-    return text !== undefined && parseScaled(trimBlanks(text), kept)?.rounded
+    if (text === undefined || text.length - text.indexOf('.') - 1 <= kept) return false
+    return parseScaled(trimBlanks(text), kept)?.rounded
   })
-}
-
-function measureLines(bytes: Buffer, { total, decimals }: MeasuredColumns) {
-  let lines = 0
-  let rows = 0
-  const sum = createSum()
-  const tally = createDecimalsTally()
-  for (let start = 0, at = 0; start < bytes.length; start = at + 1) {
-    const found = bytes.indexOf(newline, start)
-    at = found === -1 ? bytes.length : found
-    lines++
-    const end = at > start && bytes[at - 1] === carriageReturn ? at - 1 : at
-    if (end === start) continue
-    rows++
-    if (total >= 0) sum.add(fieldOf(bytes, { start, end }, total))
-    if (decimals.length > 0) {
-      sum.round(isRounded(parseRow(bytes.toString('utf8', start, end)), decimals))
-    }
-    tally.seeText(lastOf(bytes, start, end), end < bytes.length)
-  }
-  return { lines, rows, ...sum.ended(), decimals: tally.decimals(), format: 'lines' as const }
-}
-
-function measureQuoted(bytes: Buffer, { total, decimals }: MeasuredColumns) {
-  let lines = 0
-  let rows = 0
-  const sum = createSum()
-  const tally = createDecimalsTally()
-  for (let start = 0; start < bytes.length; ) {
-    const span = rowSpan(bytes, start)
-    lines += span.lines
-    if (span.end > start) {
-      rows++
-      const fields = parseRow(bytes.toString('utf8', start, span.end))
-      if (total >= 0) sum.add(fields?.[total])
-      sum.round(isRounded(fields, decimals))
-      tally.seeText(fields?.at(-1), span.end < bytes.length)
-    }
-    start = span.next
-  }
-  const written = tally.decimals()
-  return { lines, rows, ...sum.ended(), decimals: written, format: 'unsplittable' as const }
-}
-
-/** No number is as long as what is cut off here. */
-const numberCharactersMax = 64
-
-function lastOf(bytes: Buffer, start: number, end: number): string | undefined {
-  const from = Math.max(start, end - numberCharactersMax)
-  const at = bytes.subarray(from, end).lastIndexOf(comma)
-  return at === -1 ? undefined : bytes.toString('latin1', from + at + 1, end)
 }
 
 const nothing: Quantity = { micros: 0n, rounded: false }
@@ -105,35 +178,22 @@ function toQuantity(text: string | undefined): Quantity {
   return (text === undefined ? undefined : parseQuantity(trimBlanks(text))) ?? nothing
 }
 
-function createSum() {
-  const sum = { micros: 0n, rounded: 0 }
-  return {
-    add: (text: string | undefined): void => {
-      sum.micros += toQuantity(text).micros
-    },
-    round: (rounded: boolean): void => {
-      if (rounded) sum.rounded++
-    },
-    ended: () => sum,
-  }
-}
+/** Exact integers end at 2^53; the sum goes over into a bigint long before. */
+const sumMax = 1e15
 
-/**
- * The text between two commas of a row without quotes; undefined where it has fewer columns. A row
- * that may be too long is taken apart as its judge does it.
- */
-function fieldOf(
-  bytes: Buffer,
-  { start, end }: { readonly start: number; readonly end: number },
-  column: number,
-): string | undefined {
-  if (end - start > rowCharactersMax) return parseRow(bytes.toString('utf8', start, end))?.[column]
-  let from = start
-  for (let passed = 0; passed < column; passed++) {
-    const found = bytes.indexOf(comma, from)
-    if (found === -1 || found >= end) return undefined
-    from = found + 1
+function createSum() {
+  let micros = 0n
+  let small = 0
+  return {
+    add: (value: number): void => {
+      small += value
+      if (small < sumMax && small > -sumMax) return
+      micros += BigInt(small)
+      small = 0
+    },
+    addText: (text: string | undefined): void => {
+      micros += toQuantity(text).micros
+    },
+    micros: () => micros + BigInt(small),
   }
-  const to = bytes.indexOf(comma, from)
-  return bytes.toString('latin1', from, to === -1 || to > end ? end : to)
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { feedNames, recordFeedOf } from '../../schemas/feed.js'
-import type { PlacedRow } from '../../schemas/lint/finding.js'
+import { fromDays, groupRows, type PlacedRow, toDays } from '../../schemas/lint/finding.js'
 import { lintSet } from '../../schemas/lint/lint.js'
 import { findTwice } from '../../schemas/lint/twice.js'
 import type { RecordFeed, SetName } from '../../schemas/record-feed.js'
@@ -11,6 +11,7 @@ import type { LoadedFile } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { hold, sumReceipts, withRejected, withWarnings } from '../ledger/verdict.js'
 import { derivedOf, proveRows } from '../store/staging.js'
+import { isAhead } from '../usage/overlap.js'
 import { toRejectRow } from '../usage/row-path.js'
 import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from './findings.js'
 import {
@@ -37,7 +38,8 @@ interface Member {
 
 /**
  * Decides what becomes of a set of complete schedules: published as one, or none of it (decisions 26
- * and 27). A file that equals the version in force is a duplicate whatever becomes of the others.
+ * and 27). A file that equals the version in force is a duplicate whatever becomes of the others, unless an
+ * earlier one is still undecided: published last, that one would win over what this one has confirmed.
  */
 export async function reconcileSet(
   context: PipelineContext,
@@ -70,7 +72,7 @@ export async function reconcileSet(
 
 const isRefused = ({ status }: FileState) => status === 'quarantined'
 
-async function toMember({ store }: PipelineContext, file: LoadedFile): Promise<Member> {
+async function toMember({ store, profile }: PipelineContext, file: LoadedFile): Promise<Member> {
   const { state, origin, receipts, reland } = file
   const feed = recordFeedOf(state.feed) as RecordFeed
   const { fileName, arrival } = state
@@ -81,7 +83,7 @@ async function toMember({ store }: PipelineContext, file: LoadedFile): Promise<M
     rows: rows.map((row) => ({ fileName, ...row })),
     rejected: sumReceipts(receipts, 'rowsRejected'),
     before: await latestVersion(store, feed, state),
-    isAgain: origin?.force ?? false,
+    isAgain: (origin?.force ?? false) || (await isAhead(store, state, profile)),
     reland,
   }
 }
@@ -114,7 +116,42 @@ async function lint(
   const given = [...members.map(({ state }) => state), ...ended].map(({ feed }) => feed)
   const unknown = context.isTrial ? Object.keys(rows).filter((name) => !given.includes(name)) : []
   const registered = await registeredCodes(context.store)
-  return lintSet(set, { rows, unknown, registered, fileDate })
+  const { errors, warnings } = lintSet(set, { rows, unknown, registered, fileDate })
+  return {
+    errors,
+    warnings: [...warnings, ...members.flatMap(warnOfYears), ...members.flatMap(warnOfGaps)],
+  }
+}
+
+/** Rows of every year name no first day: the prices of the version before stay in force until that of the file. */
+function warnOfYears({ state, feed, rows, before }: Member): readonly string[] {
+  const { starts = '', code = '' } = feed.schedule ?? {}
+  const yearly = rows.filter(({ row }) => row[starts]?.startsWith('--'))
+  const known = [...new Set(yearly.map(({ row }) => row[code] ?? ''))].filter((one) =>
+    before?.starts.has(one),
+  )
+  if (known.length === 0) return []
+  return [
+    `${feed.name} rows of every year of ${known.join(', ')} apply from ${state.fileDate} on; before it, prices are those of ${before?.fileName}`,
+  ]
+}
+
+/** Days of a cycle between the last period that stays of the version before and the first one of the file. */
+function warnOfGaps({ feed, rows, before }: Member): readonly string[] {
+  if (feed.name !== 'BillingCycles' || before === undefined) return []
+  return groupRows(rows, 'BillingCycleID').flatMap((own) => {
+    const cycle = own[0]?.row['BillingCycleID'] ?? ''
+    const start = Math.min(...own.map(({ row }) => toDays(row['StartDate'] ?? '')))
+    const ends = before.rows
+      .filter(({ row }) => row['BillingCycleID'] === cycle)
+      .map(({ row }) => toDays(row['EndDate'] ?? ''))
+      .filter((end) => end <= start)
+    const last = Math.max(...ends)
+    if (ends.length === 0 || last + 1 >= start) return []
+    return [
+      `cycle ${cycle} has no period from ${fromDays(last + 1)} to ${fromDays(start - 1)}: it ends in ${before.fileName} before it starts here`,
+    ]
+  })
 }
 
 async function placedInForce(
@@ -145,8 +182,10 @@ async function publishing(
   const isWhole = repeated.length === 0
   const attaches = isWhole ? await keepAll(store, feed, state) : derivedOf(state).final
   await proveRows(store, attaches, kept.length)
-  const late = before !== undefined && before.arrival > arrival ? before.firstStart : undefined
-  const superseded = kept.filter(({ row }) => late !== undefined && !isOver(feed, row, late)).length
+  const late = before !== undefined && before.arrival > arrival ? before : undefined
+  const superseded = kept.filter(
+    ({ row }) => late !== undefined && isReplaced(feed, row, late),
+  ).length
   return {
     ...state,
     status: 'publishing',
@@ -161,10 +200,12 @@ async function publishing(
   }
 }
 
-/** Whether a row ended before a later version began. */
-function isOver({ schedule }: RecordFeed, row: PlacedRow['row'], from: string): boolean {
-  const end = schedule?.ends === undefined ? '' : (row[schedule.ends] ?? '')
-  return /^\d/.test(end) && end < from
+/** Whether a later version leaves a row no day: a price applies until its code begins there, a period completely or not at all. */
+function isReplaced({ schedule }: RecordFeed, row: PlacedRow['row'], later: Version): boolean {
+  const of = (column: string | undefined) => (column === undefined ? '' : (row[column] ?? ''))
+  const from = later.starts.get(of(schedule?.code)) ?? later.starts.get('') ?? ''
+  const decisive = schedule?.set === 'rates' ? of(schedule.starts) : of(schedule?.ends)
+  return decisive === '' || (/^\d/.test(decisive) && decisive >= from)
 }
 
 interface Refused {

@@ -9,10 +9,18 @@ import type { LoadedFile } from '../kind.js'
 import { withCommonestReject } from '../ledger/commonest-reject.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addCounted, subtractQuantities } from '../ledger/sums.js'
-import { hold, refuseShare, rejectedIn, withOutcomes, withRejected } from '../ledger/verdict.js'
+import {
+  hold,
+  noteEnded,
+  refuseShare,
+  rejectedIn,
+  withOutcomes,
+  withRejected,
+} from '../ledger/verdict.js'
 import { derivedOf, proveRows } from '../store/staging.js'
 import { isAhead } from '../usage/overlap.js'
 import { refuseRepair } from '../verify/repaired.js'
+import { findEnds, isLeftOut, keepEnds } from './ended.js'
 import { reconcileSet } from './reconcile-set.js'
 import {
   classifyRecords,
@@ -59,17 +67,23 @@ async function reconcileFile(
   if (changed !== undefined) return hold(counted, changed)
   const { notes } = state
   const isRepair = notes.repairs !== undefined
-  const found = await classifyRecords(store, feed, { arrival, decision, isForeign, notes })
+  const file = { arrival, decision, notes }
+  const leftOut = isForeign && isLeftOut(feed, file, isForeign)
+  const found = await classifyRecords(store, feed, { ...file, isForeign: leftOut })
+  const ended = await findEnds(store, feed, { ...file, isForeign })
   const confirms = !isRepair && found.duplicate.rows > 0 && (await isAhead(store, state, profile))
   const without = withoutOf(feed, confirms)
   const left = without.reduce((rows, kind) => rows - found[kind].rows, staged.rows)
   const isCopied = left < staged.rows || isRepair
-  if (isCopied) await keepRecords(store, feed, { arrival, decision, without, notes })
+  if (isCopied) await keepRecords(store, feed, { ...file, without })
+  if (ended > 0) await keepEnds(store, feed, file)
   const attaches = isCopied ? derivedOf(state).final : await keepAll(store, feed, state)
-  const decided = { ...withOutcome(counted, found), attaches }
-  if (!balance(decided) || (await proveRows(store, attaches, left)) !== left) {
+  const outcome = withOutcome(counted, found)
+  const decided = { ...outcome, notes: noteEnded(outcome.notes, ended), attaches }
+  const kept = left + ended
+  if (!balance(decided) || (await proveRows(store, attaches, kept)) !== kept) {
     const outcomes = JSON.stringify({ rows: decided.rows, quantity: decided.quantity })
-    throw new Fault('UNBALANCED', `${left} rows would be published of ${outcomes}`)
+    throw new Fault('UNBALANCED', `${kept} rows would be published of ${outcomes}`)
   }
   return { ...decided, meters: await countMeters(store, feed, attaches) }
 }

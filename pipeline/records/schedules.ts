@@ -1,6 +1,7 @@
 import { recordFeedOf } from '../../schemas/feed.js'
 import type { RegisteredMeters } from '../../schemas/lint/finding.js'
 import { type RecordFeed, type RecordRow, storeColumn } from '../../schemas/record-feed.js'
+import type { FileState } from '../ledger/file-state.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, type Sql, sql, typed } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
@@ -49,10 +50,15 @@ async function readRows(
   }))
 }
 
+/** Rows of `schedule_in_force` that no later version has replaced. */
+export const isNotReplaced = sql`replaced_from = '2149-06-06'`
+
 /** A published version of a schedule. */
 export interface Version {
   readonly arrival: number
-  readonly firstStart: string
+  readonly fileName: string
+  /** The first day on which it applies to each of its codes, and under '' to those that it lacks. */
+  readonly starts: ReadonlyMap<string, string>
   readonly rows: readonly StagedRow[]
 }
 
@@ -62,24 +68,25 @@ export async function latestVersion(
   feed: RecordFeed,
   file: { readonly companyCode: string; readonly arrival: number },
 ): Promise<Version | undefined> {
-  const [found] = await store.rows<{ arrival: number; first_start: string }>({
-    sql: sql`SELECT toUInt32(arrival) AS arrival, toString(first_start) AS first_start
-      FROM schedule_in_force
-      WHERE feed = ${feed.name} AND company_code = ${file.companyCode}
-        AND arrival != ${file.arrival}
-      ORDER BY arrival DESC LIMIT 1`,
+  const found = await store.rows<{ at: number; name: string; code: string; start: string }>({
+    sql: sql`SELECT toUInt32(v.arrival) AS at, a.name AS name, v.code AS code, toString(v.first_start) AS start
+      FROM schedule_in_force AS v INNER JOIN arrival AS a ON a.arrival = v.arrival
+      WHERE v.feed = ${feed.name} AND v.company_code = ${file.companyCode} AND v.arrival != ${file.arrival}
+      ORDER BY at DESC LIMIT 1 WITH TIES`,
   })
-  if (found === undefined) return undefined
+  const [first] = found
+  if (first === undefined) return undefined
+  const { at: arrival, name: fileName } = first
   const rows = await readRows(store, feed, {
     sql: sql`SELECT toString(version) AS at, ${asRow(feed)} FROM ${id(rowsTable(feed))} FINAL
-      WHERE version >= ${typed('UInt64', versionOf(found.arrival, 0))}
-        AND version < ${typed('UInt64', versionOf(found.arrival + 1, 0))}
+      WHERE version >= ${typed('UInt64', versionOf(arrival, 0))}
+        AND version < ${typed('UInt64', versionOf(arrival + 1, 0))}
       ORDER BY version`,
   })
-  return { arrival: found.arrival, firstStart: found.first_start, rows }
+  return { arrival, fileName, starts: new Map(found.map(({ code, start }) => [code, start])), rows }
 }
 
-/** The rows of a company's schedule that are in force and have not ended before a day. */
+/** The rows of a company's schedule that no later version has replaced and that have not ended before a day. */
 export async function rowsInForce(
   store: Store,
   feed: RecordFeed,
@@ -87,8 +94,12 @@ export async function rowsInForce(
 ): Promise<readonly RecordRow[]> {
   const { schedule } = recordFeedOf(feed.name) as RecordFeed
   const ends = schedule?.ends
+  const code = schedule?.code === undefined ? sql`''` : id(storeColumn(schedule.code))
   const rows = await store.rows<Selected>({
-    sql: sql`SELECT ${asRow(feed)} FROM ${id(feed.view)} WHERE company_code = ${at.companyCode}`,
+    sql: sql`SELECT ${asRow(feed)} FROM ${id(feed.view)}
+      WHERE company_code = ${at.companyCode} AND (bitShiftRight(version, 32), ${code}) IN (
+        SELECT arrival, code FROM schedule_in_force
+        WHERE feed = ${feed.name} AND ${isNotReplaced})`,
   })
   return rows
     .map((row) => toRow(feed, row))
@@ -99,22 +110,29 @@ export async function rowsInForce(
 }
 
 /**
- * Writes down that a file is a version of its schedule and since when its rows count. Readers see
- * it once the file is published.
+ * Records that a file is a version of its schedule, and from which day it applies to each code: to those with
+ * rows of every year, and those that it lacks, from the day of the file. Readers see it once the file is published.
  */
 export function recordVersion(
-  feed: RecordFeed,
-  file: { readonly arrival: number; readonly companyCode: string; readonly table: string },
+  { name, schedule }: RecordFeed,
+  file: Pick<FileState, 'arrival' | 'companyCode' | 'fileDate'> & { readonly table: string },
 ): Statement {
-  const { arrival, companyCode, table } = file
-  const starts = feed.schedule?.starts
-  const first = starts === undefined ? undefined : sql`toString(${id(storeColumn(starts))})`
-  const start =
-    first === undefined ? sql`'1970-01-01'` : sql`if(${first} LIKE '--%', '1970-01-01', ${first})`
+  const { arrival, companyCode, fileDate = '1970-01-01', table } = file
+  const { starts, code } = schedule ?? {}
+  const first = starts === undefined ? sql`'1970-01-01'` : sql`toString(${id(storeColumn(starts))})`
+  const start = sql`toDate(if(${first} LIKE '--%', ${fileDate}, ${first}))`
+  const version = sql`${typed('UInt32', arrival)}, ${name}, ${companyCode}`
+  const others =
+    code === undefined ? sql`min(start)` : sql`greatest(min(start), ${typed('Date', fileDate)})`
+  const codes =
+    code === undefined
+      ? sql``
+      : sql` UNION ALL SELECT ${version}, code, min(start) FROM rows GROUP BY code`
   return {
-    sql: sql`INSERT INTO schedule_version (arrival, feed, company_code, first_start)
-      SELECT ${typed('UInt32', arrival)}, ${feed.name}, ${companyCode}, toDate(min(${start}))
-      FROM ${id(table)}`,
+    sql: sql`INSERT INTO schedule_version (arrival, feed, company_code, code, first_start)
+      WITH rows AS (
+        SELECT ${code === undefined ? sql`''` : id(storeColumn(code))} AS code, ${start} AS start FROM ${id(table)})
+      SELECT ${version}, '', ${others} FROM rows${codes}`,
   }
 }
 

@@ -5,22 +5,37 @@ import { type FileState, isOpen } from '../ledger/file-state.js'
 
 /**
  * The files that are judged and published as one with a file: those of its set, company and day
- * that came with it (decision 27), mostly the file alone. None while one of them is not taken in: its
- * own reconcile comes later and finds all. A file that its source has replaced by another state comes
- * again.
+ * that came with it (decision 27), mostly the file alone. Undefined while one of them is not taken in: its
+ * own reconcile comes later and finds all. Among them are files that their source has replaced by another state.
  */
 export async function membersOf(
   context: PipelineContext,
   state: FileState,
-): Promise<readonly FileState[]> {
+): Promise<readonly FileState[] | undefined> {
   const own = setOfName(state.fileName, context.profile)
   if (own === undefined) return [state]
   const { arrivals, states } = await (isUpload(state)
     ? uploadedWith(context, state)
     : context.ledger.claimedWith(state.arrival))
   const isOfSet = (name: string) => setOfName(name, context.profile)?.key === own.key
-  if (arrivals.some(({ name }) => isOfSet(name))) return []
-  return states.filter(({ fileName, status }) => isOfSet(fileName) && status !== 'replaced')
+  if (arrivals.some(({ name }) => isOfSet(name))) return undefined
+  return states.filter(({ fileName }) => isOfSet(fileName))
+}
+
+export const isReplaced = ({ status }: Pick<FileState, 'status'>) => status === 'replaced'
+
+/**
+ * Marks the undecided files of a set as replaced, and returns them. The source has another state of one of them:
+ * the others come again with it, as one set.
+ */
+export async function replaceOpen(
+  { ledger, now }: PipelineContext,
+  members: readonly FileState[],
+): Promise<readonly FileState[]> {
+  const settledAt = now()
+  const open = members.filter(isOpen)
+  await ledger.record(...open.map((one): FileState => ({ ...one, status: 'replaced', settledAt })))
+  return open
 }
 
 /** Files are uploaded one by one: those that are not settled and have come as far belong together. */
@@ -32,14 +47,21 @@ async function uploadedWith({ ledger }: PipelineContext, state: FileState) {
   }
 }
 
-/** Whether more of a set of rate files may follow: nobody says of uploads that all are there. */
-export function mayGrow({ profile, now }: PipelineContext, members: readonly FileState[]): boolean {
+/**
+ * Whether more of a set of rate files may have followed by the instant at which its members were asked for: nobody
+ * says of uploads that all are there.
+ */
+export function mayGrow(
+  { profile }: Pick<PipelineContext, 'profile'>,
+  members: readonly FileState[],
+  now: Date,
+): boolean {
   const [first] = members
   if (first === undefined || !isUpload(first) || !isOpen(first)) return false
   if (rateSetOf(first.fileName, profile) === undefined) return false
   const latestMs = Math.max(...members.map(({ receivedAt }) => receivedAt.getTime()))
   const quietMs = profile.rates.quietMinutes * 60_000
-  return Math.abs(now().getTime() - latestMs) < quietMs
+  return Math.abs(now.getTime() - latestMs) < quietMs
 }
 
 function isUpload({ source }: FileState): boolean {

@@ -33,7 +33,7 @@ function sumOf({ total }: RecordFeed, ...prefix: readonly [string] | readonly []
   return sql`toString(sum(ifNull(${summed}, toDecimal64(0, 6))))`
 }
 
-function keyOf({ key }: RecordFeed): Sql {
+export function keyOf({ key }: RecordFeed): Sql {
   return columnsOf(key.map(storeColumn))
 }
 
@@ -42,6 +42,11 @@ function columnsOf(columns: readonly string[]): Sql {
     columns.map((column) => id(column)),
     sql`, `,
   )
+}
+
+/** Whether a row ends its key, of feeds whose rows may do so: see `ended.ts`. */
+export function isEnd({ moves }: RecordFeed): Sql {
+  return moves === true ? sql`is_end` : sql`false`
 }
 
 /** All values of a row as one text, by which rows are equal or not. */
@@ -91,14 +96,17 @@ const publishedBefore = (arrival: number) => sql`SELECT toUInt64(arrival) FROM p
   WHERE arrival != 0 AND published_seq < (
     SELECT min(published_seq) FROM publication WHERE arrival = ${arrival})`
 
-/** The current rows of a feed with all their columns, as some arrivals have them. */
-function currentOf(
+/** The rows of a feed under the keys of a file with all their columns, as it is held against them. */
+export function storedOf(
   feed: RecordFeed,
-  { where, of }: { readonly where: Sql; readonly of: Sql },
+  { arrival, notes }: { readonly arrival: number; readonly notes?: Notes },
 ): Sql {
+  const repairs = notes?.repairs
+  const of = repairs === undefined ? published : publishedBefore(repairs)
+  const key = keyOf(feed)
   return sql`SELECT * FROM ${id(rowsTable(feed))}
-    WHERE bitShiftRight(version, 32) IN (${of}) AND ${where}
-    ORDER BY version DESC LIMIT 1 BY ${keyOf(feed)}`
+    WHERE bitShiftRight(version, 32) IN (${of}) AND (${key}) IN (SELECT ${key} FROM ${id(stagingOf(arrival).reads)})
+    ORDER BY version DESC LIMIT 1 BY ${key}`
 }
 
 /** What becomes of the staged rows of a file, beside those that are accepted as new. */
@@ -129,8 +137,6 @@ export async function classifyRecords(
   const key = keyOf(feed)
   await store.command(createOverlaps(file))
   const note = (select: Sql) => store.command({ sql: sql`INSERT INTO ${overlaps} ${select}` })
-  const repairs = file.notes?.repairs
-  const of = repairs === undefined ? published : publishedBefore(repairs)
   const left = sql`${reads} WHERE version NOT IN (SELECT version FROM ${overlaps})`
   if (file.isForeign !== undefined) {
     await note(sql`SELECT version, 'unregistered', 0 FROM ${reads} WHERE ${file.isForeign}`)
@@ -142,14 +148,15 @@ export async function classifyRecords(
       FROM ${left} AND (${key}) IN (SELECT ${key} FROM ${reads} GROUP BY ${key} HAVING count() > 1)
       GROUP BY ${key}
     )`)
-  await note(sql`SELECT s.version, multiIf(s.all_values = c.all_values, 'duplicate',
+  await note(sql`SELECT s.version, multiIf(s.all_values = c.all_values AND NOT c.is_over, 'duplicate',
         c.version > s.own_version, 'superseded', 'restated'), c.version
     FROM (SELECT ${key}, version, ${repairedVersion({ notes: {}, ...file })} AS own_version,
         ${valuesOf(feed)} AS all_values FROM ${left}) AS s
     INNER JOIN (
-      SELECT ${key}, version, ${valuesOf(feed)} AS all_values
-      FROM (${currentOf(feed, { where: sql`(${key}) IN (SELECT ${key} FROM ${reads})`, of })})
-    ) AS c USING (${key})`)
+      SELECT ${key}, version, ${valuesOf(feed)} AS all_values, ${isEnd(feed)} AS is_over
+      FROM (${storedOf(feed, file)})
+    ) AS c USING (${key})
+    WHERE NOT c.is_over OR c.version > s.own_version`)
   return sumKinds(store, feed, file)
 }
 

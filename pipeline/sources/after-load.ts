@@ -48,7 +48,8 @@ export async function applyAfterLoad(
   if (receipts && hasRoom) {
     await remote.write(`${arrival.name}.receipt.json`, Buffer.from(receipt))
     if (rejectsPath) await remote.write(`${arrival.name}.rejects.csv`, { path: rejectsPath })
-    else await remote.remove(`${arrival.path}.rejects.csv`)
+    // Those of the first stay with a file that came again.
+    else if (settlement.outcome !== 'duplicate') await remote.remove(`${arrival.path}.rejects.csv`)
   }
   const found = await remote.look(arrival.path)
   if (found !== undefined && !isSameFile(found, arrival)) return

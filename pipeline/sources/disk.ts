@@ -51,16 +51,30 @@ export async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Moves a file; on another file system it is copied under a temporary name first. */
+/** Moves a file of ours, which nobody replaces meanwhile; to another file system it is copied first. */
 export async function moveFile(from: string, to: string): Promise<void> {
+  if (await moveOrCopy(from, to)) return
+  await attempt(from, () => rm(from))
+}
+
+/**
+ * Moves a file durably; to another file system it is only copied. Returns whether it was moved: a copy takes long
+ * enough for a sender to replace the file, so who removes it looks again first.
+ */
+export async function moveOrCopy(from: string, to: string): Promise<boolean> {
   await makeFolderOf(to)
-  await attempt(to, () =>
-    rename(from, to).catch(async (error) => {
-      if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error
-      await copyWhole(from, to)
-      await rm(from)
-    }),
+  const isMoved = await attempt(to, () =>
+    rename(from, to).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EXDEV') throw error
+        return false
+      },
+    ),
   )
+  if (!isMoved) await copyWhole(from, to)
+  else await attempt(to, () => syncFile(to).then(() => syncFolder(dirname(to))))
+  return isMoved
 }
 
 /**

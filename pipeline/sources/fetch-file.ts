@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 import { createDiskWatch } from '../files/disk.js'
 import type { Arrival } from '../ledger/ledger.js'
-import { attempt, toFileFault, writeAll } from './disk.js'
+import { attempt, syncFolder, toFileFault, writeAll } from './disk.js'
 import { type RemoteFile, type RemoteFiles, refuseChanged } from './remote-files.js'
 
 /** Bytes of an incomplete copy that a power cut may lose. */
@@ -98,7 +98,8 @@ function refuseLength(part: Part, file: RemoteFile): void {
 }
 
 /** Identifies one state of a file. */
-function markOf({ path, bytes, modifiedMs, tag }: RemoteFile): string {
+export function markOf(file: Pick<RemoteFile, 'path' | 'bytes' | 'modifiedMs' | 'tag'>): string {
+  const { path, bytes, modifiedMs, tag } = file
   const state = JSON.stringify([path, bytes, modifiedMs, tag ?? ''])
   return createHash('sha256').update(state).digest('hex').slice(0, 16)
 }
@@ -177,6 +178,7 @@ async function openPart(path: string, mark: string): Promise<Part> {
       end(async () => {
         await file.datasync()
         await rename(nameOf(flushed), path)
+        await syncFolder(dirname(path))
       }),
   }
 }

@@ -10,7 +10,7 @@ import {
   attempt,
   copyWhole,
   ifThere,
-  moveFile,
+  moveOrCopy,
   putBeside,
   readLocal,
   tryWriting,
@@ -35,7 +35,7 @@ export interface FolderOptions {
 
 /**
  * A local folder that senders write into. Files are read in place; after load they are moved to the
- * archive or the quarantine, or copied there if the folder keeps them. Links are reported like folders:
+ * archive or the quarantine, or copied there if the folder keeps them or is on another file system. Links are reported like folders:
  * through a link a sender could have any file of this machine read.
  */
 export function createFolder(options: FolderOptions): Source {
@@ -57,7 +57,7 @@ export function createFolder(options: FolderOptions): Source {
       const isBad = settlement.outcome === 'quarantined'
       const away = join(isBad ? quarantine : archive, as)
       if (isSameFile(await look(arrival.path), arrival)) {
-        if (settings.ended === 'take') await moveFile(arrival.path, away)
+        if (settings.ended === 'take') await moveOrCopy(arrival.path, away)
         else await copyWhole(arrival.path, away)
       }
       if (isBad) await putBeside(away, settlement.receipt)
@@ -87,9 +87,16 @@ function writableFolder({ path: folder, endedFolder }: SettingsOf<'folder'>): Wr
   return {
     look,
     write: (name, content) => writeAmongOthers(join(folder, name), content),
-    move: (file, name) => moveFile(file.path, join(folder, endedFolder, name)),
-    remove: (path) => attempt(path, () => rm(path, { force: true })),
+    move: async (file, name) => {
+      const isMoved = await moveOrCopy(file.path, join(folder, endedFolder, name))
+      if (!isMoved && isSameFile(await look(file.path), file)) await remove(file.path)
+    },
+    remove,
   }
+}
+
+function remove(path: string): Promise<void> {
+  return attempt(path, () => rm(path, { force: true }))
 }
 
 async function listFolder(folder: string): Promise<readonly RemoteFile[]> {

@@ -128,8 +128,10 @@ function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteF
     },
     remove: (path) =>
       ask(path, async () => {
-        await client.remove(path).catch((error: unknown) => {
+        await client.remove(path).catch(async (error: unknown) => {
           if (!isGone(error)) throw error
+          // A file that may not be removed is refused by the same answer as one that is gone.
+          if ((await look(path)) !== undefined) throw refusedRemoval(settings, path, error)
         })
       }),
     isOpen: () => !client.closed,
@@ -166,6 +168,11 @@ function toOther(path: string, one: FileInfo): RemoteFile {
   const kind = one.isDirectory ? 'folder' : one.isSymbolicLink ? 'link' : 'special file'
   const other = isPlain(one.name) ? kind : 'unusable name'
   return { name: one.name, path, bytes: 0, modifiedMs: 0, other }
+}
+
+function refusedRemoval({ host, port, user }: Ftp, path: string, cause: unknown): Fault {
+  const detail = `${host}:${port} does not let ${user} remove ${path}; grant that on the server, or use ended: mark or leave`
+  return new Fault('PERMISSION', detail, { cause })
 }
 
 /** 550: the file does not exist or is not accessible. */

@@ -123,7 +123,7 @@ export function describeOthers(
 function describeRefused(files: readonly RemoteFile[], endedFolder: string): string {
   const others = files
     .filter(({ name, other }) => other !== undefined && name !== endedFolder && isToBeTaken(name))
-    .map(({ name, other }) => `${other} ${name.replace(/[\p{Cc}\uFFFD]/gu, '?')}`)
+    .map(({ name, other }) => `${other} ${name.replace(/[\p{C}\uFFFD]/gu, '?')}`)
     .sort()
   if (others.length === 0) return ''
   const more = others.length > namesMax ? ` and ${others.length - namesMax} more` : ''
@@ -151,9 +151,12 @@ export function isPlain(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !/[/\p{Cc}\uFFFD]/u.test(name)
 }
 
-/** Whether a file has the size and time that it had when it arrived. */
-export function isSameFile(found: RemoteFile | undefined, arrival: Arrival): boolean {
-  return found?.bytes === arrival.bytes && found.modifiedMs === arrival.modifiedMs
+/** Whether a file has the size and time that it had before, such as when it arrived. */
+export function isSameFile(
+  found: RemoteFile | undefined,
+  before: Pick<Arrival, 'bytes' | 'modifiedMs'>,
+): boolean {
+  return found?.bytes === before.bytes && found.modifiedMs === before.modifiedMs
 }
 
 export function refuseChanged(found: RemoteFile | undefined, arrival: Arrival): RemoteFile {

@@ -6,7 +6,7 @@ import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { applyAfterLoad } from './after-load.js'
 import { moveFile, putBeside, readLocal, trialContent, trialName } from './disk.js'
-import { fetchFile, isThere } from './fetch-file.js'
+import { fetchFile, isThere, markOf } from './fetch-file.js'
 import { createLink } from './link.js'
 import { describeOthers, type RemoteFiles, toListed } from './remote-files.js'
 import type { Source } from './source.js'
@@ -22,9 +22,12 @@ export interface RemoteOptions {
   readonly connect: () => Promise<RemoteFiles>
 }
 
-/** The path of a remote file's local copy until it is settled. */
-export function copyOf(landing: string, arrival: number): string {
-  return join(landing, `${arrival}.file`)
+/**
+ * The path of a remote file's local copy until it is settled. It names the state of the file too: after a
+ * restore of the store another file gets the number, and the copy of the first may still be there.
+ */
+export function copyOf(landing: string, arrival: Arrival): string {
+  return join(landing, `${arrival.arrival}.file.${markOf(arrival)}`)
 }
 
 /**
@@ -37,7 +40,7 @@ export function createRemote(options: RemoteOptions): Source {
   let others = ''
   const fetch = (arrival: Arrival) =>
     link.use((remote) => {
-      const path = copyOf(landing, arrival.arrival)
+      const path = copyOf(landing, arrival)
       return fetchFile(remote, arrival, { path, freeDiskBytesMin })
     })
   return {
@@ -56,8 +59,10 @@ export function createRemote(options: RemoteOptions): Source {
       const folder = settlement.outcome === 'quarantined' ? options.quarantine : options.archive
       const as = keptName(arrival.arrival, arrival.name)
       const away = join(folder, as)
-      const copy = copyOf(landing, arrival.arrival)
-      if (settings.ended === 'take' && !(await isThere(away))) await fetch(arrival).catch(letGo)
+      const copy = copyOf(landing, arrival)
+      // Another machine may have read it, and have the copy. What was refused unread stays where it is.
+      const isKept = settings.ended === 'take' || settlement.outcome !== 'quarantined'
+      if (isKept && !(await isThere(away))) await fetch(arrival).catch(letGo)
       if (await isThere(copy)) await moveFile(copy, away)
       if (settlement.outcome === 'quarantined') await putBeside(away, settlement.receipt)
       await link.use((remote) => applyAfterLoad(remote, { arrival, settlement, as }, options))
@@ -72,7 +77,7 @@ export function createRemote(options: RemoteOptions): Source {
   }
 
   async function* readCopy(arrival: Arrival): AsyncIterable<Buffer> {
-    const copy = copyOf(landing, arrival.arrival)
+    const copy = copyOf(landing, arrival)
     if (!(await isThere(copy))) await fetch(arrival)
     yield* readLocal(copy)
   }

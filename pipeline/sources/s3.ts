@@ -60,15 +60,16 @@ function createRemoteFiles(settings: S3, client: S3Client): RemoteFiles {
     ask(path, async () => {
       await client.send(new DeleteObjectCommand({ Bucket, Key: path }))
     })
+  const look = (path: string) =>
+    ask(path, async () => {
+      const found = await client
+        .send(new HeadObjectCommand({ Bucket, Key: path }))
+        .catch(unlessGone)
+      return found && toFile(prefix, { ...found, Key: path, Size: found.ContentLength })
+    })
   return {
     list: () => ask(prefix, () => listAll(client, { Bucket, Prefix: prefix })),
-    look: (path) =>
-      ask(path, async () => {
-        const found = await client
-          .send(new HeadObjectCommand({ Bucket, Key: path }))
-          .catch(unlessGone)
-        return found && toFile(prefix, { ...found, Key: path, Size: found.ContentLength })
-      }),
+    look,
     open: async function* ({ path, tag }, offset) {
       const Range = offset === 0 ? undefined : `bytes=${offset}-`
       const asked = new GetObjectCommand({ Bucket, Key: path, Range, IfMatch: tag })
@@ -101,7 +102,8 @@ function createRemoteFiles(settings: S3, client: S3Client): RemoteFiles {
         CopySourceIfMatch: file.tag,
       })
       await ask(file.path, () => client.send(copied))
-      await remove(file.path)
+      // A copy of gigabytes takes long enough for a sender to replace the object.
+      if ((await look(file.path))?.tag === file.tag) await remove(file.path)
     },
     remove,
     isOpen: () => true,

@@ -7,6 +7,8 @@ import Client from 'ssh2-sftp-client'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { SettingsOf } from '../../schemas/settings/source.js'
+import { withDeadline } from '../deadline.js'
+import { type ConnectionEnd, createEnd, noResponse } from './answering.js'
 import { readAhead } from './read-ahead.js'
 import { isPlain, otherKindOf, type RemoteFile, type RemoteFiles } from './remote-files.js'
 
@@ -31,7 +33,7 @@ export function connectSftp(settings: Sftp, secret: Secret): () => Promise<Remot
 async function connect(settings: Sftp, secret: Secret): Promise<RemoteFiles> {
   const where = `${settings.host}:${settings.port}`
   const seen: { shown?: string; level?: string } = {}
-  let isOpen = true
+  const ended = createEnd()
   const client = new Client(where, {
     error: () => undefined,
     end: () => undefined,
@@ -40,9 +42,7 @@ async function connect(settings: Sftp, secret: Secret): Promise<RemoteFiles> {
   client.on('error', (error: { level?: string }) => {
     seen.level ??= error.level ?? ''
   })
-  client.on('close', () => {
-    isOpen = false
-  })
+  client.on('close', ended.end)
   const socket = openSocket(settings)
   const open = async () => {
     const { key, passphrase, password } = settings
@@ -61,12 +61,24 @@ async function connect(settings: Sftp, secret: Secret): Promise<RemoteFiles> {
       },
     })
   }
-  const sftp = await open().catch(async (error: Error) => {
-    await client.end().catch(() => undefined)
+  const { timeoutMs } = settings
+  // One time for the login, one for the SFTP program behind it.
+  const sftp = await withDeadline(open(), 2 * timeoutMs, () => {
+    throw new Error(noResponse(timeoutMs))
+  }).catch(async (error: Error) => {
     socket.destroy()
+    await client.end().catch(() => undefined)
     throw refusal(settings, seen, error)
   })
-  return createRemoteFiles(settings, { client, sftp, isOpen: () => isOpen })
+  sftp.once('close', () => {
+    ended.end()
+    socket.destroy()
+  })
+  ended.giveUpIfSilent(timeoutMs, {
+    ask: () => promisify<string, string>(sftp.realpath.bind(sftp))('.'),
+    giveUp: () => socket.destroy(),
+  })
+  return createRemoteFiles(settings, { client, sftp, ended })
 }
 
 /**
@@ -115,14 +127,15 @@ function refusal(
 interface Connected {
   readonly client: Client
   readonly sftp: SFTPWrapper
-  readonly isOpen: () => boolean
+  readonly ended: ConnectionEnd
 }
 
-function createRemoteFiles(settings: Sftp, { client, sftp, isOpen }: Connected): RemoteFiles {
+function createRemoteFiles(settings: Sftp, { client, sftp, ended }: Connected): RemoteFiles {
+  const { isOpen } = ended
   const folder = settings.path
   const at = (name: string) => posix.join(folder, name)
   const ask = <T>(what: string, run: () => Promise<T>) =>
-    run().catch((error: Error & { code?: number | string }) => {
+    ended.orFail(run).catch((error: Error & { code?: number | string }) => {
       throw toFault(settings, what, error)
     })
   const replace = (from: string, to: string) =>
@@ -176,7 +189,7 @@ function createRemoteFiles(settings: Sftp, { client, sftp, isOpen }: Connected):
       }),
     isOpen,
     close: async () => {
-      if (isOpen()) await client.end().catch(() => undefined)
+      await ended.orFail(() => client.end()).catch(() => undefined)
     },
   }
 }

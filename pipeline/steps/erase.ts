@@ -1,15 +1,15 @@
 import type { PipelineContext } from '../context.js'
+import { dueErasures, toErasures, weighAgain } from '../customers/erasure/due.js'
 import {
-  dueErasures,
   erasedMeters,
   erasedTables,
   eraseLate,
+  eraseLateBills,
   eraseRejects,
   eraseRows,
   everErased,
   lateMeters,
   pending,
-  toErasure,
 } from '../customers/erasure/erasure.js'
 import { forgetClients, forgetErased } from '../customers/erasure/names.js'
 import {
@@ -23,6 +23,7 @@ import { renewAll } from '../customers/registrations.js'
 import { changeOf, nameChange, publishChanges } from '../ledger/announced.js'
 import { type Act, recordAct, tieline } from '../ledger/audit.js'
 import { eraseRejectsFiles } from '../ledger/rejects-files.js'
+import type { Store } from '../store/clickhouse.js'
 import { tableBehind } from '../store/replicas.js'
 import { sql } from '../store/sql.js'
 import { buildDays } from '../usage/days/build.js'
@@ -31,6 +32,9 @@ import { toLocalStart } from '../usage/timestamps.js'
 
 /** Accounts that are erased together: each table is rewritten once for all of them. */
 const accountsMax = 1_000
+
+/** How far the clock of another machine may be ahead. */
+const clockMsMax = 600_000
 
 /** How long a run waits for replicas that lag; the next one looks again. */
 const replicaSeconds = 45
@@ -51,14 +55,21 @@ export async function eraseDue(
 ): Promise<void> {
   const { store } = context
   for (let isMore = true; isMore; ) {
-    isMore = await startDue(context)
+    // Erasures that were begun together are one change, which is finished before the next is begun.
+    const mayBeMore = (await isStarted(store)) || (await startDue(context))
     const ever = await store.rows({ sql: sql`SELECT 1 FROM ${everErased} LIMIT 1` })
     if (ever.length === 0) return
     const erased = await eraseOpen(context)
     await eraseRejectsFiles(context, everErased)
     await eraseRejects(store)
     await finish(context, erased, waiting)
+    isMore = mayBeMore && !(await isStarted(store))
   }
+}
+
+/** Whether an erasure waits for files, or was cut short. */
+async function isStarted(store: Store): Promise<boolean> {
+  return (await store.rows({ sql: sql`SELECT 1 FROM ${pending} LIMIT 1` })).length > 0
 }
 
 /** Goes on with erasures that a file, a crash or a replica held up. */
@@ -81,8 +92,7 @@ async function startDue(context: PipelineContext): Promise<boolean> {
   const due = await dueErasures(store, { today, ...profile.termination, accountsMax })
   if (due.length === 0) return false
   await recordAct(store, tieline, toAct(due, now))
-  const starting = await Promise.all(due.map((termination) => toErasure(context, termination, now)))
-  await recordErasures(store, starting)
+  await recordErasures(store, await toErasures(context, due, now))
   return due.length === accountsMax
 }
 
@@ -104,20 +114,29 @@ async function erase(
   open: readonly Erasure[],
 ): Promise<readonly Erasure[]> {
   const { store, profile } = context
-  const started = open.filter(({ state }) => state === 'started')
-  if (started.length === 0 || (await areFilesAhead(context, started))) return []
+  const begun = open.filter(({ state }) => state === 'started')
+  if (begun.length === 0 || (await areFilesAhead(context, begun))) return []
+  let started = await weighAgain(context, begun)
+  await recordErasures(store, started)
   const since = Math.min(...started.map(({ startedAt }) => startedAt.getTime()))
   const change = { id: changeOf(`erasure ${since}`), timeZone: profile.timeZone }
   await eraseRejectsFiles(context, pending)
-  const counts = Object.entries(await eraseRows(store, change))
+  await eraseRows(store, change, async (table, found) => {
+    started = started.map((one) => countRows(one, table, found))
+    await recordErasures(store, started)
+  })
   await publishChanges(context, [change.id])
   const erasedAt = context.now()
-  const erased = started.map((erasure): Erasure => {
-    const own = counts.map(([table, found]) => [table, found.get(erasure.accountNumber) ?? 0])
-    return { ...erasure, state: 'erased', erasedAt, counts: Object.fromEntries(own) }
-  })
+  const erased = started.map((one): Erasure => ({ ...one, state: 'erased', erasedAt }))
   await recordErasures(store, erased)
   return erased
+}
+
+/** Repeated after a crash, an erasure finds fewer rows of a table than before, or as many. */
+function countRows(erasure: Erasure, table: string, found: ReadonlyMap<string, number>): Erasure {
+  const { counts, accountNumber } = erasure
+  const rows = Math.max(counts[table] ?? 0, found.get(accountNumber) ?? 0)
+  return { ...erasure, counts: { ...counts, [table]: rows } }
 }
 
 /**
@@ -154,11 +173,12 @@ async function finish(
 }
 
 /**
- * Registrations that ran beside an erasure, and what followed from them. Clients are forgotten first: the
+ * Bills and registrations that ran beside an erasure, and what followed from them. Clients are forgotten first: the
  * rows that are deleted after it are how the meters are found.
  */
 async function eraseWhatCameLate(context: PipelineContext): Promise<void> {
   const { store, profile } = context
+  await eraseLateBills(store)
   const late = await store.rows<{ meter: string }>({ sql: lateMeters })
   const meterIds = late.map(({ meter }) => meter)
   if (meterIds.length === 0) return
@@ -185,6 +205,6 @@ async function areFilesAhead(
   const { states } = await context.ledger.unfinished()
   if ((await findAsked(context.store)) !== undefined) return true
   return states.some(({ status, receivedAt }) => {
-    return status !== 'waiting' && receivedAt.getTime() <= since
+    return status !== 'waiting' && receivedAt.getTime() <= since + clockMsMax
   })
 }

@@ -6,17 +6,18 @@ import { findAsked } from '../customers/held.js'
 import type { LoadTask } from '../kind.js'
 import { type FileState, numberOf } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
-import { groupFilesMax } from '../queues/jobs.js'
+import { groupFilesMax, onMachine } from '../queues/jobs.js'
 import { submitted } from '../sources/folder.js'
 import { batchesOf } from '../store/batches.js'
 
 /** Queues the first step of an arrival: a remote file is fetched before it is received. */
 export function begin(
   context: PipelineContext,
-  { arrival, source }: Pick<Arrival, 'arrival' | 'source'>,
+  { arrival, source, machine }: Pick<Arrival, 'arrival' | 'source' | 'machine'>,
 ) {
   const isHere = context.sources.get(source)?.fetch === undefined
-  return context.queues.add(isHere ? 'receive' : 'fetch', { v: 1, arrival })
+  if (!isHere) return context.queues.add('fetch', { v: 1, arrival })
+  return context.queues.add('receive', { v: 1, arrival, ...onMachine(machine) })
 }
 
 /** A larger file is loaded by itself. */
@@ -68,7 +69,7 @@ export function toLoadTask(
     ...(stated && { stated }),
     ...(qualities && { qualities }),
     ...(times && { times }),
-    ...(machine && { machine }),
+    ...onMachine(machine),
   }
   return { arrival: file.arrival, feed, seconds, format, ...optional, chunk }
 }
@@ -80,19 +81,23 @@ export function loadTasks(state: FileState): readonly LoadTask[] {
 
 /**
  * Queues the next step of a file by its state in the ledger. Steps call it when they end, and the
- * sweep calls it to restore lost jobs.
+ * sweep calls it to restore lost jobs. A file is put away by the machine that read it, which has its copy;
+ * one that a person named is also decided there, because only that machine may be able to land it again.
  */
 export async function forward(context: PipelineContext, state: FileState): Promise<void> {
   const arrival = numberOf(state)
+  const { machine } = state.manifest
+  const put = { v: 1, arrival, ...onMachine(machine) } as const
+  const decided = state.source === submitted ? put : ({ v: 1, arrival } as const)
   if (state.settledAt !== undefined || state.status === 'waiting') return
-  if (state.status === 'publishing') return context.queues.add('reconcile', { v: 1, arrival })
-  if (state.status !== 'received') return context.queues.add('settle', { v: 1, arrival })
+  if (state.status === 'publishing') return context.queues.add('reconcile', decided)
+  if (state.status !== 'received') return context.queues.add('settle', put)
   const isDecidedNext = state.fault !== '' || state.groupId !== 0
   if (isDecidedNext || state.duplicateOf !== 0 || state.manifest.chunks.length === 0) {
-    return context.queues.add('reconcile', { v: 1, arrival })
+    return context.queues.add('reconcile', decided)
   }
   const loads = loadTasks(state).map((task) => ({ v: 1 as const, ...task }))
-  return context.queues.addFlow({ v: 1, arrival }, loads)
+  return context.queues.addFlow(decided, loads)
 }
 
 /** Queues the claim of held reads that were asked for: a reconcile of their file stores them first. */

@@ -111,9 +111,10 @@ export async function landFrom(
     chunkBytes,
     firstLine: read.firstLine,
     measure: (bytes) => receiver().measure(bytes),
-    isWhole: (row, decimals) => {
+    rowsCut: async (row, decimals) => {
       const more = { ...read.header(), decimals, converted: conversion !== undefined }
-      return isLastRowWhole(context, row, { arrival: from, name, ...more })
+      const isWhole = await isLastRowWhole(context, row, { arrival: from, name, ...more })
+      return isWhole ? 0 : (conversion?.ending().lastRows ?? 1)
     },
     onChunk: async (chunk) => {
       const { bytes } = chunk

@@ -4,7 +4,8 @@ import type { PipelineContext } from '../context.js'
 import { chunkPath, lookAtChunk } from '../files/landing.js'
 import type { LoadedFile, LoadTask } from '../kind.js'
 import { kindOf } from '../kinds.js'
-import type { FileState } from '../ledger/file-state.js'
+import { type FileState, isDecided } from '../ledger/file-state.js'
+import type { Ledger } from '../ledger/ledger.js'
 import { addQuantities } from '../ledger/sums.js'
 import { sumReceipts } from '../ledger/verdict.js'
 import { forgetRejects, nameServer } from '../store/staging.js'
@@ -41,10 +42,19 @@ export function isStagingLost(error: unknown): boolean {
   return error instanceof Fault && error.code === 'STAGING_LOST'
 }
 
-/** Forgets what was loaded into staging that is gone; `reconcile` loads what has no receipt. */
+/**
+ * Forgets what was loaded into staging that is gone; `reconcile` loads what has no receipt. A file that
+ * another worker has decided on meanwhile keeps what its receipt says.
+ */
 async function startAgain({ store, ledger }: PipelineContext, task: LoadTask): Promise<void> {
+  if (await hasEnded(ledger, task.arrival)) return
   await ledger.forgetReceipts(task.arrival)
   await kindOf(task).createStaging(store, task)
+}
+
+async function hasEnded(ledger: Ledger, arrival: number): Promise<boolean> {
+  const state = await ledger.state(arrival)
+  return state !== undefined && isDecided(state)
 }
 
 async function isThere(path: string, { chunk }: LoadTask): Promise<boolean> {
@@ -58,7 +68,7 @@ const loadsMax = 3
  * Loads what has no receipt yet and compares the sums. If they differ, or staging is gone, it loads
  * everything again into empty staging. Only the same difference after two such loads refuses the file.
  * Staging is on one server: where another one answers meanwhile, and be it a single insert, the sums
- * show nothing.
+ * show nothing. Nothing is forgotten of a file that another worker has decided on meanwhile: `STAGING_LOST`.
  */
 export async function loadAndBalance(
   context: PipelineContext,
@@ -79,6 +89,8 @@ export async function loadAndBalance(
     if (wrong !== undefined && isSame && wrong === before) throw new Fault('UNBALANCED', wrong)
     before = isSame ? wrong : undefined
     if (loads === loadsMax) throw new Fault('STAGING_LOST', `of arrival ${state.arrival}: ${wrong}`)
+    if (await hasEnded(ledger, state.arrival))
+      throw new Fault('STAGING_LOST', `arrival ${state.arrival} was decided on meanwhile`)
     await ledger.forgetReceipts(state.arrival)
     await forgetRejects(store, state.arrival)
     const server = await nameServer(store)

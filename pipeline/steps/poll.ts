@@ -1,10 +1,10 @@
 import { rateSetOf } from '../../schemas/file-name.js'
 import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { PipelineContext } from '../context.js'
-import type { FileState } from '../ledger/file-state.js'
+import { isOpen } from '../ledger/file-state.js'
 import type { FileEntry } from '../ledger/ledger.js'
 import { jobId } from '../queues/jobs.js'
-import { membersOf } from '../records/set.js'
+import { membersOf, replaceOpen } from '../records/set.js'
 import type { Listed, Source } from '../sources/source.js'
 import { batchesOf } from '../store/batches.js'
 import { beginAll } from './forward.js'
@@ -22,7 +22,8 @@ const restingMs = 60_000
  * Lists one source and queues a receive job for each complete file: it has a done-file, was
  * unmodified for a minute, or had the same size and time over `settlePolls` polls. A settled file has
  * left the source, so a file at its path is a new one. If the source keeps its files, a settled file
- * is recognized by path, size and time. Of a source that was empty and still is the ledger is not asked.
+ * is recognized by path, size and time, while no other came there. Of a source that was empty and still
+ * is the ledger is not asked.
  */
 export async function poll(
   context: PipelineContext,
@@ -49,11 +50,12 @@ async function takeListed(
   stability: Stability,
 ): Promise<void> {
   const { name, settlePolls } = profile
-  const known = new Set((await context.ledger.knownOf(source)).map(keyOf))
+  const arrivals = await context.ledger.knownOf(source)
+  const known = new Map(arrivals.map((one) => [one.path, keyOf(one)]))
   const listed = await source.list()
   const present = new Set(listed.map((one) => one.path))
   for (const path of stability.keys()) if (!present.has(path)) stability.delete(path)
-  const fresh = listed.filter((one) => !known.has(keyOf(one)))
+  const fresh = listed.filter((one) => known.get(one.path) !== keyOf(one))
   const finished = new Set(
     fresh.filter((one) => isFinished(context, one, { stability, settlePolls })),
   )
@@ -63,7 +65,7 @@ async function takeListed(
   if (groups.length === 0) return
   const awaited = await replaceWaiting(context, name, groups.flat())
   const due = groups.filter(
-    (group) => !group.some((one) => awaited.has(rateSetOf(one.name, context.profile)?.key)),
+    (group) => !group.some((one) => awaited.has(rateSetOf(one.name, context.profile)?.key ?? '')),
   )
   for (const claimed of togetherOf(context, due)) {
     await beginAll(
@@ -109,7 +111,10 @@ function togetherOf(
 /** Files that are claimed in one insert. */
 const claimsMax = 1_000
 
-/** A set is complete if it has a done-file or was unchanged for `rates.quietMinutes`. */
+/**
+ * A set is complete if it has a done-file or was unchanged for `rates.quietMinutes`. A listing that is read in
+ * parts may have the done-file and lack what came right before it, so the poll before has to have seen all.
+ */
 function isComplete(
   context: PipelineContext,
   group: readonly Listed[],
@@ -117,10 +122,11 @@ function isComplete(
 ): boolean {
   const [first] = group
   if (first === undefined || rateSetOf(first.name, context.profile) === undefined) return true
-  if (group.some((one) => one.hasSetDoneFile)) return true
+  const isSeenAgain = group.every(({ path }) => (stability.get(path)?.polls ?? 0) > 1)
+  if (group.some((one) => one.hasSetDoneFile)) return isSeenAgain
   const now = context.now().getTime()
   const latest = Math.max(...group.map(({ path }) => stability.get(path)?.since ?? now))
-  return now - latest >= context.profile.rates.quietMinutes * 60_000
+  return Math.abs(now - latest) >= context.profile.rates.quietMinutes * 60_000
 }
 
 function keyOf(file: { path: string; bytes: number; modifiedMs: number }): string {
@@ -143,31 +149,33 @@ function isFinished(
 }
 
 /**
- * Marks waiting files as replaced if the source lists another state of them, together with their
- * sets. Returns the sets with files that the next poll will list again: such a set is claimed then,
- * as one.
+ * Marks waiting files as replaced if the source lists another state of them or of their sets, together with
+ * the rest of the set. Returns the sets of which files are under way, or will be listed again by the next
+ * poll: such a set is not claimed now, but as one later.
  */
 async function replaceWaiting(
   context: PipelineContext,
   source: string,
   files: readonly Listed[],
-): Promise<ReadonlySet<string | undefined>> {
+): Promise<ReadonlySet<string>> {
   const paths = new Set(files.map((file) => file.path))
-  const { states } = await context.ledger.unfinished()
-  const awaited = new Set<string | undefined>()
-  for (const state of states) {
-    if (state.status !== 'waiting' || state.source !== source || !paths.has(state.path)) continue
-    const members = await membersOf(context, state)
-    const undecided = members.filter(({ status }) => status === 'received' || status === 'waiting')
-    const settledAt = context.now()
-    await context.ledger.record(
-      ...[state, ...undecided.filter(({ arrival }) => arrival !== state.arrival)].map(
-        (one): FileState => ({ ...one, status: 'replaced', settledAt }),
-      ),
-    )
-    for (const { path, fileName } of undecided) {
-      if (!paths.has(path)) awaited.add(rateSetOf(fileName, context.profile)?.key)
+  const { arrivals, states } = await context.ledger.unfinished()
+  const open = states.filter((one) => one.source === source && isOpen(one))
+  const replaced = new Set<number>()
+  const again: string[] = []
+  for (const state of open) {
+    if (state.status !== 'waiting' || replaced.has(state.arrival)) continue
+    const members = (await membersOf(context, state)) ?? []
+    if (!members.some((one) => isOpen(one) && paths.has(one.path))) continue
+    for (const { arrival, path, fileName } of await replaceOpen(context, members)) {
+      replaced.add(arrival)
+      if (!paths.has(path)) again.push(fileName)
     }
   }
-  return awaited
+  const underWay = [
+    ...arrivals.filter((one) => one.source === source).map(({ name }) => name),
+    ...open.filter(({ arrival }) => !replaced.has(arrival)).map(({ fileName }) => fileName),
+  ]
+  const keys = [...again, ...underWay].map((name) => rateSetOf(name, context.profile)?.key)
+  return new Set(keys.filter((key) => key !== undefined))
 }

@@ -13,6 +13,7 @@ import type { Arrival } from '../ledger/ledger.js'
 import { refuseRows, truncatedRefusal } from '../ledger/verdict.js'
 import { forward } from './forward.js'
 import { landFrom } from './land-rows.js'
+import { reprocessedBy } from './reprocess.js'
 
 /**
  * Reads one file in a single pass: hashes the bytes, checks the header, cuts the rows into chunks,
@@ -43,7 +44,8 @@ async function takeIn(context: PipelineContext, arrival: Arrival): Promise<FileS
     const wrong = { ...state, fault: error.code, reason: error.detail }
     if (!error.retry) return wrong
     if (error.code !== 'SOURCE_CHANGED') throw error
-    if (isSubmitted(arrival)) return wrong
+    // Nobody sends such a file again by itself.
+    if (isSubmitted(arrival) || arrival.source === 'quarantine') return wrong
     return { ...wrong, status: 'replaced', settledAt: context.now() }
   }
 }
@@ -101,11 +103,11 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
     name,
     hold,
   })
-  await refuseOtherBytes(context, state, fileId)
+  await refuseOtherBytes(context, { arrival, state }, fileId)
   // Without a published file of its name and size, only one that is published meanwhile can be the
   // same: the verdict asks again.
   const mayBeSame = hold && !isSchedule(state.feed)
-  const same = mayBeSame ? await context.ledger.published(arrival.name, fileId) : undefined
+  const same = mayBeSame ? await context.ledger.published({ ...state, fileId }) : undefined
   const received: FileState = {
     ...toReceived(state, { fileId, manifest, notes }),
     duplicateOf: same?.arrival ?? 0,
@@ -134,16 +136,22 @@ export function toReceived(
   }
 }
 
-/** Rows are only brought back from the bytes that were published. */
+/** Rows are only brought back from the bytes that were published, and accepted from those that were judged. */
 async function refuseOtherBytes(
-  { ledger }: PipelineContext,
-  { notes, path }: FileState,
+  { store, ledger }: PipelineContext,
+  { arrival, state }: { readonly arrival: Arrival; readonly state: FileState },
   fileId: string,
 ): Promise<void> {
-  if (notes.repairs === undefined) return
-  const first = await ledger.state(notes.repairs)
+  const { repairs } = state.notes
+  const isAccepted = arrival.acceptRejects === true
+  const of = repairs ?? (isAccepted ? await reprocessedBy(store, arrival.arrival) : undefined)
+  if (of === undefined) return
+  const first = await ledger.state(of)
   if (first?.fileId === fileId) return
-  const detail = `${path} is not the file that was published as arrival ${notes.repairs}: its sha256 differs; restore it from a backup`
+  const detail =
+    repairs === undefined
+      ? `${state.path} is not the file that was accepted as arrival ${of}: its sha256 differs; load it as a new file`
+      : `${state.path} is not the file that was published as arrival ${of}: its sha256 differs; restore it from a backup`
   throw new Fault('FILE_STATE', detail)
 }
 

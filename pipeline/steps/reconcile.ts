@@ -10,7 +10,8 @@ import type { LoadedFile } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import { type FileState, isGroup, isOpen, numberOf } from '../ledger/file-state.js'
 import { hold, type Refusal, toDuplicate } from '../ledger/verdict.js'
-import { mayGrow, membersOf } from '../records/set.js'
+import { runsElsewhere } from '../machine.js'
+import { isReplaced, mayGrow, membersOf, replaceOpen } from '../records/set.js'
 import { type Decision, dropDerived } from '../store/staging.js'
 import { forward } from './forward.js'
 import { isStagingLost, loadAndBalance } from './load.js'
@@ -28,13 +29,14 @@ export async function reconcile(context: PipelineContext, number: number): Promi
   const state = await context.ledger.state(number)
   if (state === undefined) return
   if (state.groupId !== 0) return forward(context, state)
-  const members = await membersOf(context, state)
-  if (state.status === 'publishing') return rollForward(context, members)
-  await storeAsked(context, members)
+  if (state.status === 'publishing') return rollForward(context, await togetherWith(context, state))
+  await storeAsked(context, await togetherWith(context, state))
   if (state.status !== 'received' && !isOverdue(context, state)) return forward(context, state)
-  if (members.length === 0 || members.some((one) => isAwaited(context, one))) return
-  if (mayGrow(context, members)) return
-  await judge(context, members)
+  const now = context.now()
+  const members = await membersOf(context, state)
+  if (members === undefined || members.some((one) => isAwaited(context, one))) return
+  if (mayGrow(context, members, now)) return
+  await (members.some(isReplaced) ? replaceOpen(context, members) : judge(context, members))
 }
 
 async function reconcileGroup(context: PipelineContext, group: number): Promise<void> {
@@ -136,6 +138,7 @@ export async function rollForward(
   } catch (error) {
     if (!isStagingLost(error)) throw error
   }
+  for (const one of publishing) await refuseElsewhere(context, one)
   const undecided = members.map((one) => {
     if (!isPublishing(one)) return one
     return { ...one, status: 'received' as const, groupId: 0, fault: '', reason: '' }
@@ -144,6 +147,13 @@ export async function rollForward(
   await context.ledger.record(...again)
   await publish(context, again.filter(isPublishing))
   for (const one of again) if (!isPublishing(one)) await forward(context, one)
+}
+
+/** A submitted file is only where it landed: there it is loaded again. */
+async function refuseElsewhere(context: PipelineContext, state: FileState): Promise<void> {
+  const { source, arrival, manifest } = state
+  if (source !== 'submit' || !(await runsElsewhere(context, manifest.machine))) return
+  throw new Fault('FILE_AHEAD', `arrival ${arrival} is loaded again where it landed`)
 }
 
 /**
@@ -193,8 +203,13 @@ async function isPublished(context: PipelineContext, state: FileState): Promise<
   }
 }
 
-function togetherWith(context: PipelineContext, state: FileState): Promise<readonly FileState[]> {
-  return state.groupId === 0 ? membersOf(context, state) : context.ledger.grouped(state.groupId)
+/** The files that are published with one, as far as they are known. */
+export async function togetherWith(
+  context: PipelineContext,
+  state: FileState,
+): Promise<readonly FileState[]> {
+  if (state.groupId !== 0) return context.ledger.grouped(state.groupId)
+  return ((await membersOf(context, state)) ?? []).filter((one) => !isReplaced(one))
 }
 
 /** The rest of a file may still arrive; files that are judged with it wait too. */
@@ -205,7 +220,7 @@ function isAwaited(context: PipelineContext, state: FileState): boolean {
 function isOverdue(context: PipelineContext, state: FileState): boolean {
   return (
     state.status === 'waiting' &&
-    context.now().getTime() - state.receivedAt.getTime() > waitingMsMax
+    Math.abs(context.now().getTime() - state.receivedAt.getTime()) > waitingMsMax
   )
 }
 
@@ -258,7 +273,7 @@ async function toLoaded(
   const first = await firstOf(context, state)
   if (first !== undefined) return toDuplicate(state, first)
   try {
-    return await loadAndBalance(context, state)
+    return await loadAndBalance(context, { ...state, duplicateOf: 0 })
   } catch (error) {
     return hold(state, toLasting(error))
   }
@@ -270,11 +285,13 @@ function toLasting(error: unknown): Refusal {
   return toRefusal(error)
 }
 
-/** The same file, if it was published before this one arrived or while this one loaded. */
+/**
+ * The same file, if it was published before this one arrived or while this one loaded. A correction
+ * may have come since this one was read.
+ */
 async function firstOf(context: PipelineContext, state: FileState): Promise<FileState | undefined> {
-  if (state.duplicateOf !== 0) return context.ledger.state(state.duplicateOf)
   if (isSchedule(state.feed)) return undefined
-  const same = await context.ledger.published(state.fileName, state.fileId)
+  const same = await context.ledger.published(state)
   if (same === undefined) return undefined
   return (await context.ledger.arrival(state.arrival))?.force ? undefined : same
 }

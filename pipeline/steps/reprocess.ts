@@ -114,15 +114,15 @@ export async function reprocess(context: PipelineContext, arrival: number): Prom
   const state = await context.ledger.state(arrival)
   if (order === undefined || state === undefined) return
   const known = await context.ledger.claimedAs(claimOf(arrival))
-  if (known === undefined && (await laterOf(context.store, state)) !== undefined) return
-  await begin(context, known ?? (await claimAgain(context, state, order.act === 'accept')))
+  const claimed = known ?? (await claimAgain(context, state, order.act === 'accept'))
+  if (claimed !== undefined) await begin(context, claimed)
 }
 
 async function claimAgain(
   context: PipelineContext,
   state: FileState,
   acceptRejects: boolean,
-): Promise<Arrival> {
+): Promise<Arrival | undefined> {
   const path = keptAt(context.folders, state)
   const found = await attempt(path, () => ifThere(stat(path)))
   const isSubmitted = state.source === submitted
@@ -131,13 +131,15 @@ async function claimAgain(
     source: isSubmitted ? submitted : quarantineSource,
     name: state.fileName,
     path,
+    machine: first?.machine ?? '',
     bytes: found?.size ?? state.bytes,
     modifiedMs: Math.trunc(found?.mtimeMs ?? 0),
     wholeBy: first?.wholeBy ?? '',
     force: false,
     acceptRejects,
   }
-  return context.ledger.claim(entry, claimOf(state.arrival))
+  const isReplaced = async () => (await laterOf(context.store, state)) !== undefined
+  return context.ledger.claimUnless(entry, isReplaced, claimOf(state.arrival))
 }
 
 /** Queues orders without an arrival, the latest first: their job was lost, or a newer file arrived. */
@@ -157,13 +159,22 @@ function claimOf(arrival: number): string {
   return `${claimPrefix}${arrival}`
 }
 
+/** The quarantined arrival that another one was claimed to reprocess; undefined if it was not. */
+export async function reprocessedBy(store: Store, arrival: number): Promise<number | undefined> {
+  const [row] = await store.rows<{ first: number }>({
+    sql: sql`SELECT toUInt32(substring(claim, ${claimPrefix.length + 1})) AS first FROM arrival
+      WHERE arrival = ${arrival} AND startsWith(claim, ${claimPrefix})`,
+  })
+  return row?.first
+}
+
 /** The path of a quarantined file: a submitted one stays where it is. */
 function keptAt({ quarantine }: Pick<Folders, 'quarantine'>, file: FileState): string {
   if (file.source === submitted) return file.path
   return join(quarantine, keptName(file.arrival, file.fileName))
 }
 
-/** A newer file of the same name that is published, or may be yet. */
+/** A newer file of the same name that is published, or may be yet; a repair brings older bytes back. */
 interface Later {
   readonly arrival: number
   readonly isPublished: boolean
@@ -178,7 +189,8 @@ function replacedBy({ arrival, isPublished }: Later, fileName: string): string {
 async function laterOf(store: Store, { arrival, fileName }: FileState): Promise<Later | undefined> {
   const [later] = await store.rows<Later>({
     sql: sql`SELECT a.arrival AS arrival, s.status = 'published' AS isPublished
-      FROM (SELECT arrival FROM arrival WHERE arrival > ${arrival} AND name = ${fileName}) AS a
+      FROM (SELECT arrival FROM arrival
+        WHERE arrival > ${arrival} AND name = ${fileName} AND repairs = 0) AS a
       LEFT JOIN (
         SELECT arrival, toString(status) AS status FROM file_state FINAL
         WHERE arrival > ${arrival} AND file_name = ${fileName}

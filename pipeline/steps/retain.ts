@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { forgetRuns } from '../bills/forget.js'
 import type { PipelineContext } from '../context.js'
 import { forgetHeld } from '../customers/held.js'
+import { logFailure } from '../failure.js'
 import { isGroup } from '../ledger/file-state.js'
 import { forgetHealed } from '../ledger/healed.js'
 import { arrivalsFolder } from '../ledger/outbox.js'
@@ -19,23 +20,23 @@ const dayMs = 86_400_000
  * Deletes what the profile's `retention` no longer keeps in the store (decision 32): rejected rows,
  * abandoned staging, replaced bills, and what healed more than a week ago. Terminated accounts are
  * erased by its run at night, which rewrites whole tables and reads others (decision 30); every other
- * run only continues what that left.
+ * run only continues what that left. A step that fails keeps no other from its work.
  */
 export async function retain(
   context: PipelineContext,
   { night = false }: { readonly night?: boolean | undefined } = {},
 ): Promise<void> {
-  const { rejectsDays, stagingDays } = context.profile.retention
-  await forgetRejects(context, daysBefore(context, rejectsDays))
-  await dropDeadStaging(context, daysBefore(context, stagingDays))
-  await forgetRuns(context.store, {
-    runsKept: context.profile.retention.billRuns,
-    now: context.now(),
-  })
-  const { holdDays } = context.profile.usage
-  await forgetHeld(context.store, daysBefore(context, holdDays).getTime())
-  if (night) await forgetHealed(context.store, context.now())
-  await (night ? eraseDue(context) : eraseStarted(context))
+  const { store, profile } = context
+  const { rejectsDays, stagingDays, billRuns: runsKept } = profile.retention
+  const heldBefore = daysBefore(context, profile.usage.holdDays).getTime()
+  await runEach(context, [
+    () => forgetRejects(context, daysBefore(context, rejectsDays)),
+    () => dropDeadStaging(context, daysBefore(context, stagingDays)),
+    () => forgetRuns(store, { runsKept, now: context.now() }),
+    () => forgetHeld(store, heldBefore),
+    async () => night && forgetHealed(store, context.now()),
+    () => (night ? eraseDue(context) : eraseStarted(context)),
+  ])
 }
 
 /**
@@ -45,16 +46,28 @@ export async function retain(
 export async function retainMachine(context: PipelineContext): Promise<void> {
   const { archive, quarantine, outbox, uploads } = context.folders
   const { archiveDays, rejectsDays, stagingDays } = context.profile.retention
-  for (const folder of [archive, quarantine])
-    await removeEnded(context, folder, daysBefore(context, archiveDays))
-  for (const folder of [outbox, join(outbox, arrivalsFolder)]) {
-    await removeWritten(
-      folder,
-      daysBefore(context, rejectsDays),
-      /\.(receipt\.json|rejects\.csv)(\.\d+\.part)?$/,
-    )
-  }
-  await removeWritten(uploads, daysBefore(context, stagingDays), /\.part$/)
+  const ends = /\.(receipt\.json|rejects\.csv)(\.\d+\.part)?$/
+  await runEach(context, [
+    ...[archive, quarantine].map(
+      (folder) => () => removeEnded(context, folder, daysBefore(context, archiveDays)),
+    ),
+    ...[outbox, join(outbox, arrivalsFolder)].map(
+      (folder) => () => removeWritten(folder, daysBefore(context, rejectsDays), ends),
+    ),
+    () => removeWritten(uploads, daysBefore(context, stagingDays), /\.part$/),
+  ])
+}
+
+/** Runs every step, then throws the first failure; the others are only logged. */
+async function runEach(
+  { log }: PipelineContext,
+  steps: readonly (() => Promise<unknown>)[],
+): Promise<void> {
+  const failures: unknown[] = []
+  for (const step of steps) await step().catch((error: unknown) => failures.push(error))
+  if (failures.length === 0) return
+  for (const other of failures.slice(1)) logFailure(log, { job: 'retain' }, other)
+  throw failures[0]
 }
 
 function daysBefore({ now }: PipelineContext, days: number): Date {

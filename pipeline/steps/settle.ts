@@ -2,7 +2,7 @@ import { copyFile, rm, writeFile } from 'node:fs/promises'
 import type { PipelineContext } from '../context.js'
 import { landedFolder } from '../files/landing.js'
 import { kindOf } from '../kinds.js'
-import { type FileState, isGroup } from '../ledger/file-state.js'
+import { type FileState, isDecided, isGroup } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { arrivalPaths, latestPaths } from '../ledger/outbox.js'
 import { toReceipt } from '../ledger/receipt.js'
@@ -10,27 +10,30 @@ import { writeRejects } from '../ledger/rejects-files.js'
 import { withWarnings } from '../ledger/verdict.js'
 import { letPass } from '../queues/wait.js'
 import { attempt, makeFolderOf, writeWhole } from '../sources/disk.js'
+import { literal, sql } from '../store/sql.js'
 import { dropStagingOf } from '../store/staging.js'
 import { queueClaim } from './forward.js'
 
 /**
  * Writes receipt and rejects, lets the source put the file away, and drops chunks and staging. This
  * acknowledges the file, so it is the last step: all that the receipt says is durable by then. Files of
- * a group are settled one after the other; one that fails holds none of the others up.
+ * a group are settled one after the other; one that fails holds none of the others up. A file without a
+ * verdict, or whose verdict is being carried out, is left alone.
  */
 export async function settle(context: PipelineContext, number: number): Promise<void> {
   const { ledger, store } = context
   const [found, origins] = await lookUp(context, number)
   const open = found.filter(({ settledAt }) => settledAt === undefined)
   const [first] = open
-  if (first === undefined) return
-  const learned = await learn(context, open)
+  if (first === undefined || open.some((one) => !isDecided(one))) return
+  const [learned, outdated] = await Promise.all([learn(context, open), findOutdated(context, open)])
   const settled: FileState[] = []
   const failures: unknown[] = []
   for (const state of learned) {
     const origin = origins.find(({ arrival }) => arrival === state.arrival)
     try {
-      settled.push(await putAway(context, state, origin))
+      const isLatest = !outdated.has(state.arrival)
+      settled.push(await putAway(context, state, { origin, isLatest }))
     } catch (error) {
       failures.push(error)
     }
@@ -60,12 +63,12 @@ async function lookUp(
 async function putAway(
   context: PipelineContext,
   state: FileState,
-  origin: Arrival | undefined,
+  { origin, isLatest }: { readonly origin: Arrival | undefined; readonly isLatest: boolean },
 ): Promise<FileState> {
   const { arrival, status } = state
   const settled = { ...state, settledAt: context.now() }
   const receipt = `${JSON.stringify(await receiptOf(context, settled), null, 2)}\n`
-  const rejectsPath = await handOut(context, state, receipt)
+  const rejectsPath = await handOut(context, state, { receipt, isLatest })
   const source = context.sources.get(state.source)
   if (origin !== undefined && source !== undefined) {
     const outcome = status === 'published' || status === 'duplicate' ? status : 'quarantined'
@@ -113,13 +116,13 @@ async function receiptOf(context: PipelineContext, state: FileState) {
 }
 
 /**
- * Writes receipt and rejects under the number of the arrival, then the same under the file's name,
- * where the latest arrival of the name is found. Returns the path of the rejects, if any.
+ * Writes receipt and rejects under the number of the arrival, then the same under the file's name, unless a
+ * later arrival of the name has put its own there. Returns the path of the rejects, if any.
  */
 async function handOut(
   context: PipelineContext,
   state: FileState,
-  receipt: string,
+  { receipt, isLatest }: { readonly receipt: string; readonly isLatest: boolean },
 ): Promise<string | undefined> {
   const { outbox } = context.folders
   const own = arrivalPaths(outbox, state)
@@ -130,14 +133,28 @@ async function handOut(
     writeWhole(path, write, `${path}.${state.arrival}.part`)
   const isTold = state.status !== 'duplicate'
   const hasRejects = isTold && state.rows.rejected > 0
-  if (hasRejects) {
-    await put(own.rejects, (part) => writeRejects(context.store, state, part))
-    await put(latest.rejects, (part) => copyFile(own.rejects, part))
-  } else if (isTold) {
-    await attempt(latest.rejects, () => rm(latest.rejects, { force: true }))
-  }
-  for (const path of [own.receipt, latest.receipt]) {
-    await put(path, (part) => writeFile(part, receipt))
-  }
-  return hasRejects ? own.rejects : undefined
+  if (hasRejects) await put(own.rejects, (part) => writeRejects(context.store, state, part))
+  await put(own.receipt, (part) => writeFile(part, receipt))
+  const rejectsPath = hasRejects ? own.rejects : undefined
+  if (!isLatest) return rejectsPath
+  if (hasRejects) await put(latest.rejects, (part) => copyFile(own.rejects, part))
+  else if (isTold) await attempt(latest.rejects, () => rm(latest.rejects, { force: true }))
+  await put(latest.receipt, (part) => writeFile(part, receipt))
+  return rejectsPath
+}
+
+/** Those of some files of whose name a later arrival is settled. */
+async function findOutdated(
+  { store }: PipelineContext,
+  files: readonly FileState[],
+): Promise<ReadonlySet<number>> {
+  const names = files.map(({ fileName }) => fileName)
+  const rows = await store.rows<{ name: string; latest: number }>({
+    sql: sql`SELECT file_name AS name, toUInt32(max(arrival)) AS latest FROM file_state FINAL
+      WHERE arrival > ${Math.min(...files.map(({ arrival }) => arrival))} AND file_name IN ${literal(names)}
+        AND settled_at IS NOT NULL AND status != 'replaced' GROUP BY name`,
+  })
+  const latest = new Map(rows.map((row) => [row.name, row.latest]))
+  const outdated = files.filter((one) => (latest.get(one.fileName) ?? 0) > one.arrival)
+  return new Set(outdated.map(({ arrival }) => arrival))
 }

@@ -7,6 +7,7 @@ import { isGroup } from '../ledger/file-state.js'
 import { rewriteRejectsFiles } from '../ledger/rejects-files.js'
 import { reportMachine } from '../machine.js'
 import { attempt, ifThere } from '../sources/disk.js'
+import { batchesOf } from '../store/batches.js'
 import { sql } from '../store/sql.js'
 import { dropStaging, stagedArrivals } from '../store/staging.js'
 import { readStale } from '../usage/days/stale.js'
@@ -43,12 +44,30 @@ export async function sweepMachine(context: PipelineContext): Promise<void> {
 
 /** Drops staging of settled files whose worker died between two statements. */
 async function dropDeadStaging(context: PipelineContext): Promise<void> {
-  for (const number of await stagedArrivals(context.store)) {
-    const isDead = isGroup(number)
-      ? await isGroupDead(context, number)
-      : (await context.ledger.state(number))?.settledAt !== undefined
+  const numbers = await stagedArrivals(context.store)
+  const settled = await settledOf(context, numbers)
+  for (const number of numbers) {
+    const isDead = isGroup(number) ? await isGroupDead(context, number) : settled.has(number)
     if (isDead) await dropStaging(context.store, number)
   }
+}
+
+/** Files of one statement: each comes with its manifest. */
+const statesMax = 200
+
+/** Those of some arrivals that are settled. */
+async function settledOf(
+  { ledger }: PipelineContext,
+  numbers: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const settled = new Set<number>()
+  const arrivals = new Set(numbers.filter((number) => !isGroup(number)))
+  for (const batch of batchesOf([...arrivals], statesMax)) {
+    for (const { arrival, settledAt } of await ledger.states(batch)) {
+      if (settledAt !== undefined) settled.add(arrival)
+    }
+  }
+  return settled
 }
 
 /** A group without files is being loaded, or its worker died while it was. */
@@ -75,13 +94,17 @@ async function dropDeadLandings(context: PipelineContext): Promise<void> {
     await mkdir(landing, { recursive: true, mode: 0o700 })
     return readdir(landing)
   })
-  for (const name of names) {
+  const landings = names.flatMap((name) => {
     const number = /^(\d+)(\.file.*)?$/.exec(name)?.[1]
-    if (number === undefined) continue
-    const isDead = isGroup(Number(number))
-      ? await isOld(join(landing, name))
-      : (await context.ledger.state(Number(number)))?.settledAt !== undefined
-    if (isDead) await rm(join(landing, name), { recursive: true, force: true })
+    return number === undefined ? [] : [{ path: join(landing, name), number: Number(number) }]
+  })
+  const settled = await settledOf(
+    context,
+    landings.map(({ number }) => number),
+  )
+  for (const { path, number } of landings) {
+    const isDead = isGroup(number) ? await isOld(path) : settled.has(number)
+    if (isDead) await rm(path, { recursive: true, force: true })
   }
 }
 

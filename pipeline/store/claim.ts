@@ -33,6 +33,17 @@ export async function claimOnce<T>(
 }
 
 /**
+ * So often a number is bid for that is taken and that nobody sees as taken, after each replica has caught up.
+ * Then its only copy was lost with a replica, and it is bid for under another token, which all derive alike.
+ */
+const lossesMax = 20
+
+function afterLosses(bid: Bid, losses: number): Bid {
+  const round = Math.floor(losses / lossesMax)
+  return round === 0 ? bid : { ...bid, token: `${bid.token}/${round + 1}` }
+}
+
+/**
  * Claims the next number of a table, which `next` derives again after each loss; nothing where it finds
  * that there is nothing to claim. A replica that lags may show a number that we have only afterwards:
  * whoever sees it as taken also sees that it is ours.
@@ -43,13 +54,15 @@ export async function claimNext<T>(
   next: () => Promise<Bid | undefined>,
 ): Promise<readonly T[]> {
   let bid = await next()
+  let losses = 0
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     if (bid === undefined) return []
-    const rows = await claimOnce<T>(store, table, bid)
+    const rows = await claimOnce<T>(store, table, afterLosses(bid, losses))
     if (rows.length > 0) return rows
     await sleep(Math.random() * Math.min(2 ** attempt, pauseMsMax))
-    const { own } = bid
+    const { own, token } = bid
     bid = await next()
+    losses = bid?.token === token ? losses + 1 : 0
     const late = await store.rows<T>({ sql: own })
     if (late.length > 0) return late
   }

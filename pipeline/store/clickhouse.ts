@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
@@ -48,7 +49,7 @@ export interface Store {
    * it wrote, or would have written where the engine knew its token; undefined where nobody said so.
    */
   command(statement: Statement, body?: NodeJS.ReadableStream): Promise<number | undefined>
-  /** Inserts objects whose keys are columns; resolves when they are durable. */
+  /** Inserts objects whose keys are columns, as often as it is called; resolves when they are durable. */
   insert(table: string, values: readonly object[], settings?: Settings): Promise<void>
   /** The bytes of a SELECT in a ClickHouse format, streamed. */
   stream(statement: Statement, format: string): Promise<NodeJS.ReadableStream>
@@ -75,6 +76,12 @@ const settingsAlways = {
   compile_aggregate_expressions: 0,
   compile_sort_description: 0,
 } as const
+
+/**
+ * Without a token of its own a replicated table drops an insert with the rows of an earlier one, although
+ * these were deleted since. ClickHouse 26.7 ignores `insert_deduplicate = 0`, so every other insert has a random one.
+ */
+const writeSettings = () => ({ insert_deduplication_token: randomUUID() })
 
 /** JSON numbers are rounded beyond 2^53. Threads that format few rows cost more than the rows. */
 const rowSettings = {
@@ -190,7 +197,7 @@ export function createStore(
     rows,
     command: (statement, body) =>
       exec(
-        statement,
+        { ...statement, settings: { ...writeSettings(), ...statement.settings } },
         async (stream, writtenRows) => {
           stream.resume()
           await finished(stream)
@@ -207,6 +214,7 @@ export function createStore(
           format: 'JSONEachRow',
           clickhouse_settings: {
             ...always,
+            ...writeSettings(),
             date_time_input_format: 'best_effort',
             ...settings,
           },

@@ -18,7 +18,7 @@ export type Staging = Readonly<Record<keyof typeof loaded, string>>
  * where it is not: `fixed` from the meters and days in `repairs` and, where their starts move, `moves`,
  * after what is stored of the meters in `sparse` was looked up; `provisional` has lengths that nothing
  * proves; `open` has stored reads of such a length, `rekeys` their new ones and `rekeyed` what is stored of
- * them since; `registered` without the meters that no customer has; `final` from what `days` and `overlaps`
+ * them since; `registered` without the meters that no customer has, and `ended` reads that these take from a customer; `final` from what `days` and `overlaps`
  * say of the reads that the store has already.
  */
 export type Derived = Readonly<Record<keyof typeof derived, string>>
@@ -43,6 +43,7 @@ const derived = {
   open: 'open',
   rekeys: 'rekey',
   rekeyed: 'rekeyed',
+  ended: 'ended',
   days: 'day',
   overlaps: 'overlap',
   whole: 'whole',
@@ -134,6 +135,7 @@ export async function proveRows(store: Store, table: string, rows: number): Prom
   return found
 }
 
+/** The settings of a table that is read after the verdict: it must outlive a power cut. */
 export const durable = sql`fsync_after_insert = 1, fsync_part_directory = 1`
 
 export async function createStaging(store: Store, arrival: number): Promise<void> {
@@ -289,6 +291,5 @@ export async function attach(store: Store, target: string, table: string): Promi
 export async function putBack(store: Store, target: string, table: string): Promise<void> {
   await store.command({
     sql: sql`INSERT INTO ${id(target)} SELECT * FROM ${id(table)}`,
-    settings: { insert_deduplicate: 0 },
   })
 }

@@ -1,13 +1,11 @@
-import { createReadStream } from 'node:fs'
-import { Fault } from '../../schemas/fault.js'
 import type { Commodity } from '../../schemas/feed.js'
 import type { PipelineContext } from '../context.js'
-import { chunkPath } from '../files/landing.js'
+import { hand, handingOf, isRefused, type Reader, readerOf } from '../handing.js'
 import type { LoadTask } from '../kind.js'
-import type { Statement, Store } from '../store/clickhouse.js'
+import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
-import { createRepeats, createTexts, onceSettings, stagingOf } from '../store/staging.js'
-import { csvSettings, gatherTimestamps, type Handing, type Reader, storeInBulk } from './judge.js'
+import { createRepeats, createTexts, stagingOf } from '../store/staging.js'
+import { gatherTimestamps, storeInBulk } from './judge.js'
 import { rulesOf } from './sample.js'
 import { explainTimestamp, type TimestampMeaning } from './timestamps.js'
 
@@ -27,8 +25,8 @@ export async function loadInBulk(
   task: LoadTask,
 ): Promise<InBulk | undefined> {
   const { chunk } = task
-  if (chunk.format === 'unsplittable') return undefined
-  const reader: Reader = chunk.format === 'quoted' ? 'csv' : 'lines'
+  const reader = readerOf(chunk)
+  if (reader === undefined) return undefined
   try {
     const plain = await storeRows(context, task, { reader, into: 'reads' })
     if (!chunk.repeats) return { reader, rows: plain }
@@ -39,9 +37,7 @@ export async function loadInBulk(
       rows: plain === undefined || repeated === undefined ? undefined : plain + repeated,
     }
   } catch (error) {
-    if (reader === 'csv' && error instanceof Fault && error.code === 'STORE_REFUSED') {
-      return undefined
-    }
+    if (isRefused(error, reader)) return undefined
     throw error
   }
 }
@@ -120,29 +116,6 @@ async function explainTimestamps(context: PipelineContext, task: LoadTask): Prom
   const meanings = unknown.flatMap(({ text }) => explainTimestamp(text, rules) ?? [])
   await storeTimestamps(context.store, task.arrival, meanings)
   return meanings.length > 0
-}
-
-function handingOf(context: PipelineContext, task: LoadTask): Handing {
-  return context.storeLanding === undefined
-    ? { body: true }
-    : { path: chunkPath(context.storeLanding, task) }
-}
-
-/** Runs a statement that reads the chunk. A repeat stores no read twice; `texts` keeps no tokens. */
-async function hand(
-  context: PipelineContext,
-  task: LoadTask,
-  order: { readonly statement: Statement; readonly reader: Reader; readonly token: string },
-): Promise<number | undefined> {
-  const { arrival, chunk } = task
-  const once = onceSettings(`${order.token}-${arrival}-${chunk.line}-${chunk.rows}`)
-  const settings = { ...(order.reader === 'csv' ? csvSettings : {}), ...once }
-  const statement = { ...order.statement, settings }
-  if (context.storeLanding !== undefined) return context.store.command(statement)
-  return context.store.command(
-    statement,
-    createReadStream(chunkPath(context.folders.landing, task)),
-  )
 }
 
 /** Writes down what timestamps of a file mean. */

@@ -6,9 +6,9 @@ import { holdReads } from '../customers/held.js'
 import { countForeign, foreignRows, keepOwn } from '../customers/registered.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addCounted, type Counted, noneCounted, subtractQuantities } from '../ledger/sums.js'
-import { noteOutranked, noteRekeyed, withOutcomes } from '../ledger/verdict.js'
+import { noteEnded, noteOutranked, noteRekeyed, withOutcomes } from '../ledger/verdict.js'
 import type { Store } from '../store/clickhouse.js'
-import { id, sql } from '../store/sql.js'
+import { id, type Sql, sql } from '../store/sql.js'
 import {
   createReads,
   type Decision,
@@ -17,28 +17,30 @@ import {
   proveRows,
   stagingOf,
 } from '../store/staging.js'
-import { repairedColumns } from '../verify/repaired.js'
+import { repairedColumns, repairedVersion } from '../verify/repaired.js'
+import { findDays } from './days/find.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
 import { guessedStart } from './lengths/guessed.js'
 import { recordProvisional } from './lengths/provisional.js'
 import { findRekeyed, mayProve, type Rekeyed } from './lengths/rekey.js'
 import { type Move, repairMeters, type Unusable } from './lengths/repairs.js'
-import { findLengths, rejectLengths } from './lengths/settle.js'
+import { type FoundLengths, findLengths, rejectLengths } from './lengths/settle.js'
+import { findEnded, isEnded, isMovedLater, recordEnded } from './moves/ended.js'
 import { countFinal, countSurvivors, repeatsWithin } from './outcome.js'
-import { compareWithStore, findDays, keepAccepted, type Overlap, type Staged } from './overlap.js'
+import { compareWithStore, keepAccepted, type Overlap, type Staged } from './overlap.js'
 import { toLocalStart } from './timestamps.js'
 
 /** Staged rows that are usable, and the table that holds them. */
-export interface Usable {
+export interface Usable extends Omit<FoundLengths, 'repairs'> {
   readonly table: string
   readonly totals: StagingTotals
   readonly rejected: Unusable
-  /** Meters whose length is provisional. */
-  readonly provisional: number
   /** Rows of the table whose key no later row repeats. */
   readonly survivors: number
   /** When the last interval ends, epoch seconds. */
   readonly lastEnd: number
+  /** How many stored reads the file moves to accounts whose reads are not stored; undefined where it has none of those. */
+  readonly ended?: number | undefined
 }
 
 /**
@@ -55,7 +57,7 @@ export async function settleLengths(
   const { reads } = stagingOf(arrival)
   const staged = { arrival, decision, grid: gridOf(profile, manifest) }
   const survivors = await countSurvivors(store, staged, totals)
-  const { repairs, provisional } = await findLengths(context, state, { totals })
+  const { repairs, ...found } = await findLengths(context, state, { totals })
   if (manifest.stated === true) {
     const ends = await lastStarts(store, reads)
     const rejected = { ...noneCounted, meters: 0 }
@@ -63,7 +65,7 @@ export async function settleLengths(
       table: reads,
       totals,
       rejected,
-      provisional,
+      ...found,
       survivors,
       lastEnd: lastOf(context, ends),
     }
@@ -71,11 +73,11 @@ export async function settleLengths(
   if (repairs === 0) {
     const lastEnd = intervalEnd(totals.lastIntervalStart, manifest.seconds, context.zone)
     const rejected = { ...noneCounted, meters: 0 }
-    return { table: reads, totals, rejected, provisional, survivors, lastEnd }
+    return { table: reads, totals, rejected, ...found, survivors, lastEnd }
   }
   const rejected = await rejectLengths(context, state, reland)
   await repairMeters(store, staged, moveOf(context, state))
-  return { ...(await lookAgain(context, state, derivedOf(state).fixed)), rejected, provisional }
+  return { ...(await lookAgain(context, state, derivedOf(state).fixed)), rejected, ...found }
 }
 
 /** A timestamp at the end of an interval says when it starts once the meter's length is known. */
@@ -97,7 +99,7 @@ async function lookAgain(
   context: PipelineContext,
   state: FileState,
   table: string,
-): Promise<Omit<Usable, 'rejected' | 'provisional'>> {
+): Promise<Omit<Usable, 'rejected' | keyof FoundLengths>> {
   const { arrival, decision, manifest } = state
   const ends = await lastStarts(context.store, table)
   const staged = { arrival, decision, table }
@@ -136,44 +138,58 @@ export async function dropUnregistered(
   state: FileState,
   usable: Usable,
 ): Promise<Usable & { readonly unregistered: Counted }> {
-  const { table, totals, provisional } = usable
-  const to = await keepRegistered(context, state, { table, rows: totals.rows, provisional })
+  const { table, totals } = usable
+  const { table: to, ended } = await keepRegistered(context, state, usable)
   if (to === table) return { ...usable, unregistered: noneCounted }
   const kept = await lookAgain(context, state, to)
   const unregistered = {
     rows: totals.rows - kept.totals.rows,
     quantity: subtractQuantities(totals.quantity, kept.totals.quantity),
   }
-  return { ...usable, ...kept, unregistered }
+  return { ...usable, ...kept, ended, unregistered }
 }
 
-/** The table of those rows of another one that are stored: a copy, where some are not. `rows` are in it. */
+/** The table of those rows of another one that are stored: a copy, where some are not. */
 export async function keepRegistered(
   context: PipelineContext,
   state: FileState,
-  of: { readonly table: string; readonly rows: number; readonly provisional: number },
-): Promise<string> {
+  of: Pick<Usable, 'table' | 'totals' | 'provisional'>,
+): Promise<Pick<Usable, 'table' | 'ended'>> {
   const { store, profile } = context
-  const { table, rows, provisional } = of
+  const { table, totals, provisional } = of
   const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: table })
   const isRepair = state.notes.repairs !== undefined
   const counted =
     isForeign === undefined ? [] : await store.rows<Counted>(countForeign(table, isForeign))
   const foreign = Number(counted[0]?.rows ?? 0)
+  const order = state.notes.repairs ?? state.arrival
+  const isPartial = profile.ingestion !== 'full'
+  const isOutdone = isPartial && (await isMovedLater(store, { ...state, table, order, ...totals }))
+  const isWhole = foreign === 0 && !isOutdone
+  const isLeft = isForeign ?? sql`0`
   if (!isRepair) {
-    if (isForeign === undefined || foreign === 0) return table
-    if (profile.ingestion !== 'full') {
-      if (provisional > 0) await store.command(recordProvisional(state, table))
-      await holdReads(store, table, isForeign)
+    if (isWhole) return { table }
+    if (isPartial && foreign > 0) {
+      const grid = gridOf(profile, state.manifest)
+      if (provisional > 0) await store.command(recordProvisional({ ...state, grid }, table))
+      await holdReads(store, table, isLeft)
     }
   }
   const { registered: to } = derivedOf(state)
   const replaced = isRepair ? repairedColumns(state) : sql``
-  for (const statement of keepOwn({ from: table, to }, isForeign ?? sql`0`, replaced)) {
-    await store.command(statement)
+  const keep = async (isOther: Sql) => {
+    for (const statement of keepOwn({ from: table, to }, isOther, replaced)) {
+      await store.command(statement)
+    }
   }
-  await proveRows(store, to, rows - foreign)
-  return to
+  await keep(isLeft)
+  await proveRows(store, to, totals.rows - foreign)
+  if (isWhole) return { table: to }
+  const version = isRepair ? repairedVersion(state) : sql`version`
+  const sifted = { ...state, table, own: to, version, order, ...totals }
+  const ended = await findEnded(store, sifted)
+  if (ended.rows > 0) await keep(sql`(${isLeft} OR ${isEnded(state)})`)
+  return { table: to, ended: ended.reads }
 }
 
 const readColumns = ['account_number', 'meter_id', 'external_site_id']
@@ -205,30 +221,23 @@ export async function classify(
   const { store } = context
   const rekeyed = await rekey(context, state, usable)
   const rekeys = rekeyed !== undefined && rekeyed.rows > 0
-  const { table, totals, survivors } = usable
+  const { table, totals, survivors, ended = 0 } = usable
   const { firstDay, lastDay } = totals
   const repeats = survivors !== totals.rows
   const { arrival, decision, feed } = state
   const days = totals.rows === 0 ? 'none' : await findDays(store, totals, totals.rows)
   const isSparse = days === 'many'
   const order = state.notes.repairs ?? arrival
-  const span = { firstDay, lastDay }
-  const staged: Staged = {
-    arrival,
-    order,
-    decision,
-    feed,
-    table,
-    ...span,
-    repeats,
-    isSparse,
-    rekeys,
-  }
+  const of = { arrival, order, decision, feed, table }
+  const staged: Staged = { ...of, firstDay, lastDay, repeats, isSparse, rekeys }
   const within = !repeats
     ? { duplicate: noneCounted, superseded: noneCounted }
     : await repeatsWithin(store, table)
   const overlap =
-    days === 'none' && !rekeys ? noOverlap : await compareWithStore(store, staged, context.profile)
+    days === 'none' && !rekeys && ended === 0 && order === arrival
+      ? noOverlap
+      : await compareWithStore(store, staged, context.profile)
+  if (ended > 0) await store.command(recordEnded(state))
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
   const attaches = thins ? derivedOf(state).final : await ownTable(store, state, table)
   if (thins) {
@@ -248,8 +257,11 @@ export async function classify(
     status: 'publishing',
     restated: { rows: overlap.restated.rows, netQuantity: overlap.netQuantity },
     attaches,
-    restates: rekeys || overlap.restated.rows + overlap.rewritten.rows > 0,
-    notes: noteOutranked(noteRekeyed(state.notes, rekeyed), overlap.outranked),
+    restates: rekeys || ended > 0 || overlap.restated.rows + overlap.rewritten.rows > 0,
+    notes: noteEnded(
+      noteOutranked(noteRekeyed(state.notes, rekeyed), overlap.outranked),
+      ended + (rekeyed?.ended ?? 0),
+    ),
   }
 }
 
@@ -257,12 +269,12 @@ export async function classify(
 async function rekey(
   context: PipelineContext,
   state: FileState,
-  { table, totals, provisional }: Usable,
+  { table, totals, unproved, ended }: Usable,
 ): Promise<Rekeyed | undefined> {
   // Which meters were left out because nobody has them is not known here.
-  const guessed = state.rows.unregistered > 0 ? 0 : provisional
+  const guessed = state.rows.unregistered > 0 ? 0 : unproved
   if (!mayProve(totals, guessed) && state.notes.repairs === undefined) return undefined
-  return findRekeyed(context, state, table)
+  return findRekeyed(context, { ...state, hasEnded: ended !== undefined }, table)
 }
 
 function extentOf({

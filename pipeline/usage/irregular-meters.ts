@@ -14,6 +14,8 @@ export interface Grid {
   readonly timeZone: string
   /** The local day of a staged row's interval, whatever its length turns out to be. */
   readonly day: Sql
+  /** The same day of a row that has its length. */
+  readonly settledDay: Sql
 }
 
 /** The grid of a file. A timestamp at the end of an interval belongs to the day just before it. */
@@ -25,9 +27,11 @@ export function gridOf(
   const { seconds, format } = manifest
   const { stamp } = timesOf(profile, manifest)
   const atStart = stamp === 'start' || (format !== null && isDayFormat(format))
-  const end = sql`starts_at + ${literal(seconds - 1)}`
-  const day = atStart ? sql`local_day` : sql`toDate(${end}, ${literal(timeZone)})`
-  return { seconds, timeZone, day }
+  const local = sql`local_day`
+  if (atStart) return { seconds, timeZone, day: local, settledDay: local }
+  const dayOf = (last: Sql) => sql`toDate(starts_at + ${last}, ${literal(timeZone)})`
+  const settledDay = sql`if(seconds = ${literal(daySeconds)}, ${local}, ${dayOf(sql`seconds - 1`)})`
+  return { seconds, timeZone, day: dayOf(literal(seconds - 1)), settledDay }
 }
 
 /** What a staging table holds as a whole. Quantities are decimal strings, as sent. */

@@ -1,21 +1,13 @@
+import { invisibleRanges, toCharacterClass } from '../../schemas/field.js'
 import type { Chunk } from '../../schemas/manifest.js'
 import { estimateLetter, qualityLetters } from '../../schemas/usage-row.js'
+import { type Handed, handedRows, type Reader, readFormat } from '../handing.js'
 import { isGroup } from '../ledger/file-state.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
 import { stagingOf } from '../store/staging.js'
 import { lineBounds, versionOf, within } from '../store/versions.js'
 import { timestampsMax } from './timestamps.js'
-
-/**
- * Where the engine finds the rows of a chunk. `lines` takes each line as it stands and is the
- * fastest; `csv` understands quotes. Both leave the work to one thread, in the order of the file,
- * so that a row's line is known from its number.
- */
-export type Reader = 'lines' | 'csv'
-
-/** How the bytes get to the engine: a path that it can read itself, or the body of the request. */
-export type Handing = { readonly path: string } | { readonly body: true }
 
 /** The columns that the engine reads; of CSV one more than the file has. */
 function structureOf(reader: Reader, extraColumns: number): Sql {
@@ -24,11 +16,10 @@ function structureOf(reader: Reader, extraColumns: number): Sql {
   return sql`${literal(['c1 String, c2 String, c3 String, c4 String', ...others].join(', '))}`
 }
 
-const formats = { lines: sql`LineAsString`, csv: sql`CSV` } as const satisfies Record<Reader, Sql>
-
 /**
  * One array of columns for each row; a carriage return stays with the last. Columns that a row does
- * not have are null in CSV; of a row with another number of columns the array is empty.
+ * not have are null in CSV; of a row with another number of columns the array is empty. An extra column
+ * with a quote may be a part of one: behind a blank a quote opens none for the engine.
  */
 function columnsOf(reader: Reader, extraColumns: number): Sql {
   if (reader === 'lines') return sql`splitByChar(',', line)`
@@ -36,7 +27,10 @@ function columnsOf(reader: Reader, extraColumns: number): Sql {
   const behind = Array.from({ length: Math.min(extraColumns, statedMax) }, (_, at) => {
     return sql`, assumeNotNull(${id(`c${at + 6}`)})`
   })
-  return sql`if(${last} IS NULL OR ${next} IS NOT NULL, [],
+  const others = Array.from({ length: extraColumns }, (_, at) => {
+    return sql` OR position(${id(`c${at + 6}`)}, '"') != 0`
+  })
+  return sql`if(${last} IS NULL OR ${next} IS NOT NULL${join(others, sql``)}, [],
       [c1, c2, c3, c4, assumeNotNull(c5)${join(behind, sql``)}])`
 }
 
@@ -51,31 +45,15 @@ function hasColumns(reader: Reader, { arrival, extraColumns = 0 }: Columns): Sql
 
 type Columns = Pick<Reading, 'arrival' | 'extraColumns'>
 
-/**
- * CSV as RFC 4180 has it: no other quotes, and no text that is null, since no file has a NUL byte. The
- * engine overlooks a delimiter at the end of a row with the columns that are asked for, so it is
- * asked for one more.
- */
-export const csvSettings = {
-  format_csv_allow_single_quotes: 0,
-  format_csv_null_representation: '\u0000',
-  input_format_csv_allow_whitespace_or_tab_as_delimiter: 0,
-  input_format_csv_trim_whitespaces: 0,
-  input_format_csv_empty_as_default: 0,
-  input_format_csv_allow_variable_number_of_columns: 1,
-  input_format_csv_skip_first_lines: 0,
-  input_format_csv_detect_header: 0,
-  input_format_csv_use_default_on_bad_values: 0,
-} as const
-
 const idBytesMax = literal(64)
 const idColumns = [sql`p[1]`, sql`p[2]`, sql`p[3]`]
 const idLengths = idColumns.map((column) => sql`length(${column}) BETWEEN 1 AND ${idBytesMax}`)
 
-/** Control characters and U+FEFF; in a line not the carriage return of its end. */
-const controls = {
-  lines: '[\\x00-\\x0c\\x0e-\\x1f\\x7f-\\x{9f}\\x{feff}]|\\r.',
-  csv: '[\\x00-\\x1f\\x7f-\\x{9f}\\x{feff}]',
+/** Invisible characters; in a line not the carriage return of its end. */
+const [controls = '', ...invisible] = invisibleRanges
+const unseen = {
+  lines: `[${toCharacterClass(['0-c', 'e-1f', ...invisible], 'x')}]|\\r.`,
+  csv: `[${toCharacterClass([controls, ...invisible], 'x')}]`,
 } as const satisfies Record<Reader, string>
 /** Before the letters and digits are the blank, `+`, `-` and controls; behind the digits `=` and `@`. */
 const unsigned = idColumns.map((column) => sql`${column} >= '.'`)
@@ -98,7 +76,7 @@ function plain(reader: Reader, options: JudgeOptions): Sql {
     ...idLengths,
     ...trimmed,
     sql`multiSearchAny(${whole}, ${literal(needles)}) = 0`,
-    sql`NOT match(${whole}, ${literal(controls[reader])})`,
+    sql`NOT match(${whole}, ${literal(unseen[reader])})`,
     ...visible,
     sql`match(p[5], ${literal(decimal)})`,
     withinMax(options),
@@ -117,7 +95,7 @@ function plainText(options: JudgeOptions): Sql {
 function allOf(options: JudgeOptions, conditions: readonly Sql[]): Sql {
   const { chunk, reader } = options
   const { cutLine, line } = chunk
-  const isWhole = cutLine === undefined ? [] : [sql`number != ${literal(cutLine - line)}`]
+  const isWhole = cutLine === undefined ? [] : [sql`number < ${literal(cutLine - line)}`]
   const isStated = options.stated === true ? [sql`${secondsSql(options)} != 0`] : []
   const always = [hasColumns(reader, options), sql`timestamp != 0`, ...isStated, ...isWhole]
   return join([...always, ...conditions], sql`\n    AND `)
@@ -156,19 +134,10 @@ function left(table: string, options: JudgeOptions): Sql {
       SELECT version FROM ${id(table)} WHERE ${within(sql`version`, bounds)})`
 }
 
-function from({ reader, handing, extraColumns = 0 }: Reading): Sql {
-  const structure = structureOf(reader, extraColumns)
-  return 'path' in handing
-    ? sql`file(${handing.path}, ${formats[reader]}, ${structure})`
-    : sql`input(${structure})`
-}
-
 /** How the engine reads a chunk. */
-interface Reading {
+interface Reading extends Handed {
   readonly arrival: number
   readonly chunk: Chunk
-  readonly reader: Reader
-  readonly handing: Handing
   /** How many columns behind those of the feed are ignored. */
   readonly extraColumns?: number | undefined
 }
@@ -198,7 +167,8 @@ const needlesMax = 255
  * few of the repeated hour are searched for before lines are cut into columns.
  */
 export function storeInBulk(options: JudgeOptions): Statement {
-  const { chunk, arrival, reader, handing, extraColumns = 0 } = options
+  const { chunk, arrival, reader, extraColumns = 0 } = options
+  const structure = structureOf(reader, extraColumns)
   const qualities = options.qualities === true ? qualitySql(options) : undefined
   const staging = stagingOf(arrival)
   const into = staging[options.into]
@@ -221,10 +191,10 @@ FROM (
     transform(toLowCardinality(p[4]), texts, arrayEnumerate(texts), 0) AS timestamp,
     toDecimal64OrZero(${chunk.crlf ? sql`trimRight(p[5], '\\r')` : sql`p[5]`}, 6) AS q,
     ${reader === 'lines' ? sql`line` : sql`c1, c2, c3`}
-  FROM (SELECT rowNumberInAllBlocks() AS number, * FROM ${from(options)})
+  FROM (SELECT rowNumberInAllBlocks() AS number, * FROM ${handedRows(options, structure)})
   ${isSought ? sql`WHERE multiSearchAny(line, arraySlice(texts, 1, ${literal(needlesMax)}))` : sql``}
 )
-WHERE ${plain(reader, options)}${options.again ? left(into, options) : sql``}${formatTail(reader, handing)}`,
+WHERE ${plain(reader, options)}${options.again ? left(into, options) : sql``}${readFormat(options)}`,
   }
 }
 
@@ -233,15 +203,12 @@ WHERE ${plain(reader, options)}${options.again ? left(into, options) : sql``}${f
  * timestamp beyond those is judged by itself.
  */
 export function gatherTimestamps(options: Reading): Statement {
-  const { arrival, chunk, reader, handing, extraColumns = 0 } = options
+  const { arrival, chunk, reader, extraColumns = 0 } = options
+  const structure = structureOf(reader, extraColumns)
   return {
     sql: sql`INSERT INTO ${id(stagingOf(arrival).texts)}
 SELECT DISTINCT p[4] AS text, ${typed('UInt32', chunk.chunk)} AS chunk
-FROM (SELECT ${columnsOf(reader, extraColumns)} AS p FROM ${from(options)})
-WHERE ${hasColumns(reader, options)} LIMIT ${literal(timestampsMax)}${formatTail(reader, handing)}`,
+FROM (SELECT ${columnsOf(reader, extraColumns)} AS p FROM ${handedRows(options, structure)})
+WHERE ${hasColumns(reader, options)} LIMIT ${literal(timestampsMax)}${readFormat(options)}`,
   }
-}
-
-function formatTail(reader: Reader, handing: Handing): Sql {
-  return 'path' in handing ? sql`` : sql`\nFORMAT ${formats[reader]}`
 }

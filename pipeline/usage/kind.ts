@@ -9,7 +9,6 @@ import { type FileState, isRekeying, numberOf } from '../ledger/file-state.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
 import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
-import type { Store } from '../store/clickhouse.js'
 import { sql } from '../store/sql.js'
 import { attach, createStaging, emptyStaging, putBack, stagingOf } from '../store/staging.js'
 import { countLines } from '../store/versions.js'
@@ -18,10 +17,9 @@ import { noteRepaired } from '../verify/repaired.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
 import { markStaged } from './days/stale.js'
 import { gridOf, totalShapes } from './irregular-meters.js'
-import { recordProvisional } from './lengths/provisional.js'
-import { recordProved } from './lengths/rekey.js'
-import { measure } from './measure.js'
-import { recordMoves } from './moves.js'
+import { recordProved, recordProvisional } from './lengths/provisional.js'
+import { measure } from './measure/measure.js'
+import { recordMoves, recordReturned } from './moves/moves.js'
 import { noteReplaced, recordRestatements } from './overlap.js'
 import { reconcileUsage } from './reconcile.js'
 import { settleRepeatedHour } from './repeated-hour/settle.js'
@@ -44,7 +42,7 @@ export const usageKind: Kind = {
     return { ...addCounted(shapes, hour.rejected), shapes, hour }
   },
   reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),
-  attach: async ({ store }, states) => {
+  attach: async ({ store, profile }, states) => {
     for (const state of states.filter(({ restates }) => restates)) {
       await store.command(noteReplaced(state))
       await store.command(recordRestatements(state))
@@ -55,11 +53,12 @@ export const usageKind: Kind = {
     for (const state of repairs) {
       const { arrival: number, attaches: table, notes } = state
       await store.command(markStaged({ number, table, repairs: notes.repairs }))
+      await store.command(recordReturned(state))
       await putBack(store, usageTable.table, state.attaches)
       await noteRepaired(store, state, usageTable)
     }
     const first = states.filter((state) => !repairs.includes(state))
-    if (first.length > 0) await attachFirst(store, first)
+    if (first.length > 0) await attachFirst({ store, profile }, first)
     for (const { arrival, decision, notes } of proving) {
       const order = notes.repairs ?? arrival
       await store.command(recordProved({ arrival, decision, order }))
@@ -87,7 +86,8 @@ export const usageKind: Kind = {
 
 function open(context: PipelineContext, file: Opened): Receiver {
   const { arrival, arrivedAt, feed, head, extraColumns, stated, qualities, times } = file
-  const { usage } = context.profile
+  const { usage, limits } = context.profile
+  const { rowBytesMax } = limits
   let sample: Sample | undefined
   const startsMax = Math.floor(arrivedAt.getTime() / 1_000) + usage.futureHours * 3_600
   const rowFormat = () => {
@@ -106,7 +106,7 @@ function open(context: PipelineContext, file: Opened): Receiver {
   return {
     rowFormat,
     measure: (bytes) => {
-      const { micros, ...measured } = measure(bytes, timestamps(), extraColumns)
+      const { micros, ...measured } = measure(bytes, timestamps(), { extraColumns, rowBytesMax })
       return { ...measured, micros: micros.toString(), repeats: timestamps().hadRepeats() }
     },
     prepare: () => storeTimestamps(context.store, arrival, timestamps().fresh()),
@@ -145,11 +145,14 @@ async function count(context: PipelineContext, { arrival, chunk }: LoadTask): Pr
 }
 
 /** Attaches what has never been stored. */
-async function attachFirst(store: Store, first: readonly FileState[]): Promise<void> {
+async function attachFirst(
+  { store, profile }: Pick<PipelineContext, 'store' | 'profile'>,
+  first: readonly FileState[],
+): Promise<void> {
   const guessed = first.filter(({ notes }) => notes.provisionalMeters !== undefined)
   for (const state of new Map(guessed.map((one) => [one.attaches, one])).values()) {
-    const decision = { ...state, arrival: numberOf(state) }
-    await store.command(recordProvisional(decision, state.attaches))
+    const staged = { ...state, arrival: numberOf(state), grid: gridOf(profile, state.manifest) }
+    await store.command(recordProvisional(staged, state.attaches))
   }
   const tables = new Map(first.map((state) => [state.attaches, numberOf(state)]))
   const marks = [...tables].map(([table, number]) => markStaged({ number, table }))

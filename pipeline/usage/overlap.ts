@@ -4,10 +4,11 @@ import type { FileState } from '../ledger/file-state.js'
 import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { createReads, type Decision, derivedOf } from '../store/staging.js'
+import { createReads, type Decision, derivedOf, durable } from '../store/staging.js'
 import { arrivalOf, precedenceOf } from '../store/versions.js'
 import { noteRows, usageTable } from '../verify/entries.js'
 import { noteReplacedAgain } from '../verify/repaired.js'
+import { inDays } from './days/find.js'
 import { isRekeyed, readColumns, recordOverlaps, rekeyedReads } from './lengths/rekey.js'
 
 /** The staging table of a file from which it is to be published, and the local days it covers. */
@@ -51,29 +52,6 @@ interface OverlapRow {
 const fingerprint = sql`sum(
   cityHash64(starts_at, seconds, quantity, account_number, external_site_id, quality))`
 
-function inDays({ firstDay, lastDay }: Pick<Staged, 'firstDay' | 'lastDay'>): Sql {
-  return sql`local_day BETWEEN ${typed('Date', firstDay)} AND ${typed('Date', lastDay)}`
-}
-
-/** Many: this many times the rows of the file. */
-const sparseFactor = 4
-
-/** Whether the store has no reads in the days of a file, about as many as the file, or many more. */
-export async function findDays(
-  store: Store,
-  days: Pick<Staged, 'firstDay' | 'lastDay'>,
-  rows: number,
-): Promise<'none' | 'alike' | 'many'> {
-  const most = rows * sparseFactor
-  const [found] = await store.rows<{ stored: string }>({
-    sql: sql`SELECT count() AS stored FROM (
-      SELECT 1 FROM usage_read WHERE ${inDays(days)} LIMIT ${typed('UInt64', most)})`,
-  })
-  const stored = Number(found?.stored ?? 0)
-  if (stored === 0) return 'none'
-  return stored < most ? 'alike' : 'many'
-}
-
 /**
  * Holds a staged file against the current reads and writes down what they have in common: for each
  * day of a meter whether all is equal, and for the others each read with its old value. A file that
@@ -115,11 +93,29 @@ export async function compareWithStore(
 async function findOverlaps(store: Store, staged: Staged): Promise<void> {
   await store.command({ sql: compareDays(staged), settings: inOrder })
   await store.command({ sql: compareRows(staged), settings: inOrder })
-  const { series } = derivedOf(staged)
-  const guessed = sql`SELECT meter_id FROM provisional_length
-    WHERE meter_id IN (SELECT meter_id FROM ${id(series)}) AND ${inDays(staged)}`
-  const found = await store.rows({ sql: sql`${guessed} LIMIT 1` })
-  if (found.length > 0) await store.command({ sql: compareEnded(staged, guessed) })
+  const found = await store.rows({
+    sql: sql`SELECT 1 FROM usage_read WHERE ${hasEnded(staged)} LIMIT 1`,
+  })
+  if (found.length > 0) await store.command({ sql: compareEnded(staged) })
+  if (staged.order !== staged.arrival) await store.command({ sql: compareReplaced(staged) })
+}
+
+/**
+ * Rows of a repair that later files have moved to other accounts. Nothing brings the end of such a read back, if
+ * its correction is not stored.
+ */
+function compareReplaced(staged: Staged): Sql {
+  const { days, overlaps } = tablesOf(staged)
+  return sql`INSERT INTO ${overlaps} ${overlapOf(sql`'superseded'`)}
+    FROM (SELECT * FROM ${rowsOf(staged)} WHERE version NOT IN (SELECT new_version FROM ${overlaps})
+      AND (local_day, meter_id) NOT IN (SELECT local_day, meter_id FROM ${days} WHERE equal)) AS s
+    INNER JOIN (SELECT DISTINCT ON (old_version) *, old_version AS version, old_quantity AS quantity,
+        old_account_number AS account_number, old_external_site_id AS external_site_id, old_change AS change,
+        old_quality AS quality, old_yields AS yields
+      FROM restatement
+      WHERE ${inDays(staged)} AND old_quantity = new_quantity AND new_seconds = seconds
+        AND bitShiftRight(new_version, 32) IN (SELECT arrival FROM publication WHERE arrival != 0)) AS c
+      USING (local_day, meter_id, starts_at, seconds, version)`
 }
 
 /** The arrivals among the rows of a group of which the store has some read already. */
@@ -176,12 +172,12 @@ const sameValues = sql`s.quantity = c.quantity AND s.account_number = c.account_
       AND s.external_site_id = c.external_site_id AND s.quality = c.quality`
 
 /** What was written down by a decision that a kill cut short says nothing: it is made again. */
-const confirmedSince = (arrival: number) => {
+export const confirmedSince = (arrival: number, yields = sql`s.yields`) => {
   const since = sql`SELECT local_day, meter_id, starts_at, seconds FROM confirmation
         WHERE arrival > ${arrival}
           AND arrival IN (SELECT arrival FROM file_state FINAL WHERE status = 'published')`
   const key = sql`(local_day, meter_id, starts_at, seconds)`
-  return sql`if(s.yields, ${key} IN (${since}), ${key} IN (${since} AND NOT yields))`
+  return sql`if(${yields}, ${key} IN (${since}), ${key} IN (${since} AND NOT yields))`
 }
 
 /** What a row `s` of a file and a read `c` under the same key have in common. */
@@ -200,7 +196,7 @@ function compareRows(staged: Staged): Sql {
       SELECT local_day, meter_id FROM ${days} WHERE known AND NOT equal)`
   const confirmed = confirmedSince(staged.order)
   return sql`CREATE OR REPLACE TABLE ${overlaps} ENGINE = MergeTree
-    ORDER BY (local_day, meter_id, starts_at, seconds) AS
+    ORDER BY (local_day, meter_id, starts_at, seconds) SETTINGS ${durable} AS
     ${overlapOf(sql`multiIf(${sameValues}, 'duplicate', ${precedenceOf('c')} > ${precedenceOf('s')} OR ${confirmed}, 'superseded',
         s.quantity != c.quantity, 'restated', 'rewritten')`)}
     FROM (SELECT * FROM ${rowsOf(staged)} WHERE ${differing}) AS s
@@ -208,13 +204,18 @@ function compareRows(staged: Staged): Sql {
       USING (local_day, meter_id, starts_at, seconds)`
 }
 
+/** The condition of ends of keys of the file's meters and days. */
+function hasEnded(staged: Staged): Sql {
+  const { series } = derivedOf(staged)
+  return sql`${inDays(staged)} AND meter_id IN (SELECT meter_id FROM ${id(series)}) AND is_rekeyed`
+}
+
 /**
  * Rows of a late file under a key that has ended since: a later arrival has the read under the length that was
- * proved, and the row would be hidden.
+ * proved, or for nobody, and the row would be hidden.
  */
-function compareEnded(staged: Staged, meters: Sql): Sql {
-  const ended = sql`SELECT ${readColumns} FROM usage_read FINAL
-    WHERE ${inDays(staged)} AND meter_id IN (${meters}) AND is_rekeyed`
+function compareEnded(staged: Staged): Sql {
+  const ended = sql`SELECT ${readColumns} FROM usage_read FINAL WHERE ${hasEnded(staged)}`
   return sql`INSERT INTO ${tablesOf(staged).overlaps} ${overlapOf(sql`'superseded'`)}
     FROM (SELECT * FROM ${rowsOf(staged)}) AS s INNER JOIN (${ended}) AS c
       USING (local_day, meter_id, starts_at, seconds)
@@ -229,7 +230,7 @@ export async function isAhead(
 ): Promise<boolean> {
   const rows = await store.rows<{ name: string }>({
     sql: sql`SELECT DISTINCT name FROM arrival WHERE arrival < ${arrival}
-      AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status != 'received')`,
+      AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status NOT IN ('received', 'waiting'))`,
   })
   return rows.some(({ name }) => skimFileName(name, naming)?.feed === feed)
 }
@@ -279,14 +280,14 @@ export function recordRestatements(decision: Decision): Statement {
       SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity,
         new_quantity, old_account_number, old_external_site_id, old_version, new_version,
         new_seconds, old_change, old_quality, old_yields
-      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten', 'rekeyed', 'outdone')`,
+      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten', 'rekeyed', 'outdone', 'ended')`,
   }
 }
 
 /** Counts what a file replaces by the arrivals that lose it; it counts from the verdict on. */
 export function noteReplaced(decision: Decision & Pick<FileState, 'notes'>): Statement {
   const from = sql`(SELECT old_version AS version, new_version, old_quantity AS quantity
-      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten', 'outdone'))`
+      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten', 'outdone', 'ended'))`
   if (decision.notes.repairs !== undefined) return noteReplacedAgain(decision, from)
   const { table: target, total } = usageTable
   return noteRows({ kind: 'replaced', cause: decision.arrival, target, from, total })

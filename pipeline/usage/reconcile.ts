@@ -27,6 +27,7 @@ import { classify, dropUnregistered, settleLengths, type Usable } from './classi
 import { takenFromStore } from './from-store.js'
 import { countChanged } from './lengths/changed.js'
 import { attachRekeyed } from './lengths/rekey.js'
+import { attachEnded } from './moves/ended.js'
 import { rejectAmbiguous } from './repeated-hour/choices.js'
 
 /** Decides what becomes of a usage file whose rows add up. */
@@ -83,6 +84,7 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
   if (isRekeying(decided)) {
     await context.store.command(attachRekeyed(decided, decided.attaches))
   }
+  if (decided.notes.ended !== undefined) await context.store.command(attachEnded(decided))
   return decided
 }
 

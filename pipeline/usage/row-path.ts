@@ -21,12 +21,12 @@ import type { PipelineContext } from '../context.js'
 import { parseRow, unreadableCode } from '../files/csv.js'
 import { chunkPath } from '../files/landing.js'
 import { lastQuantity, linePicker, type RawRow, splitRows } from '../files/rows.js'
+import type { Reader } from '../handing.js'
 import type { LoadTask } from '../kind.js'
 import { id, sql } from '../store/sql.js'
 import { createRepeats, createTexts, onceSettings, stagingOf } from '../store/staging.js'
 import { missingLines, versionOf } from '../store/versions.js'
 import { storeTimestamps } from './bulk-path.js'
-import type { Reader } from './judge.js'
 import { rulesOf } from './sample.js'
 import { explainTimestamp, rememberTimestamps, toLocalStart } from './timestamps.js'
 
@@ -75,7 +75,7 @@ export async function loadRowByRow(
       for (const row of rows) {
         const fields = parseRow(row.raw)
         if (fields?.length === 5 + extraColumns) texts.add(fields[3] as string)
-        const isCut = row.line === task.chunk.cutLine
+        const isCut = row.line >= (task.chunk.cutLine ?? Number.POSITIVE_INFINITY)
         const judged = judgeParsedRow({ raw: row.raw, fields }, rules, remembered)
         const verdict = isCut ? refuseCut(judged) : judged
         if (verdict.outcome === 'accepted') {
@@ -122,7 +122,7 @@ async function keepTexts(
 }
 
 /** The rows of a chunk that are not in staging, as many at a time as memory has room for. */
-async function* missingRows(
+export async function* missingRows(
   context: PipelineContext,
   { arrival, chunk }: LoadTask,
   bytes: Buffer,

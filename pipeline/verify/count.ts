@@ -3,6 +3,7 @@ import type { Store } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
 import { arrivalOf } from '../store/versions.js'
 import { daySteps } from '../usage/days/steps.js'
+import { readEnds } from './ends.js'
 import {
   type CountedTable,
   countedTables,
@@ -49,11 +50,22 @@ export async function countRowsByArrival(
   const tables = countedTables.filter((counted) => counted !== usageTable)
   await addStored(store, { tables, where: ofOnly }, stored)
   const after = await readExpected(store, only)
+  const ends = await readEnds(store, only)
   const differences = [...before].flatMap(([arrival, then]): readonly Difference[] => {
     const now = after.get(arrival) ?? then
     const { table, ...expected } = now.rows < then.rows ? now : then
     const found = stored.get(arrival) ?? noneCounted
-    return differ(expected, found) ? [{ arrival, table, expected, stored: found }] : []
+    if (differ(expected, found)) return [{ arrival, table, expected, stored: found }]
+    const { rows = 0, lost = 0 } = (table === usageTable.table && ends.get(arrival)) || {}
+    if (lost === 0) return []
+    return [
+      {
+        arrival,
+        table,
+        expected: { ...noneCounted, rows },
+        stored: { ...noneCounted, rows: rows - lost },
+      },
+    ]
   })
   const rows = [...before.values()].reduce((sum, one) => sum + one.rows, 0)
   return { arrivals: before.size, rows, differences }
@@ -100,28 +112,38 @@ async function addStored(
   }
 }
 
+/** Something that the ledger lacks. */
+export interface LedgerGap {
+  /** What it lacks, the same while more of it is lost. */
+  readonly subject: string
+  /** Numbers that are missing; 0 where it is not about numbers. */
+  readonly rows: number
+  readonly detail: string
+}
+
 /** Published files whose entries are gone, and numbers that are missing in the ledger. */
-export async function findLedgerGaps(store: Store): Promise<readonly string[]> {
+export async function findLedgerGaps(store: Store): Promise<readonly LedgerGap[]> {
   const gaps = (['arrival', 'publication'] as const).map(
     (
       table,
-    ) => sql`SELECT concat(toString(last - numbers), ' of ', toString(last), ' numbers of ', ${table},
-        ' are missing') AS gap
+    ) => sql`SELECT concat('numbers of ', ${table}) AS subject, toFloat64(last - numbers) AS rows,
+        concat(toString(last - numbers), ' of ', toString(last), ' numbers of ', ${table}, ' are missing') AS detail
       FROM (SELECT uniqExact(number) AS numbers, max(number) AS last
         FROM (SELECT toUInt64(${id(table === 'arrival' ? 'arrival' : 'published_seq')}) AS number FROM ${id(table)}))
       WHERE numbers != last`,
   )
-  const found = await store.rows<{ gap: string }>({
+  return store.rows<LedgerGap>({
     sql: sql`${join(gaps, sql` UNION ALL `)}
       UNION ALL
-      SELECT concat('the rows of ', file_name, ' (arrival ', toString(arrival), ') are not recorded') AS gap
+      SELECT concat('rows of arrival ', toString(arrival)), 0,
+        concat('the rows of ', file_name, ' (arrival ', toString(arrival), ') are not recorded')
       FROM file_state FINAL
       WHERE status = 'published' AND rows_accepted > 0
         AND arrival NOT IN (SELECT arrival FROM published_rows)
         AND arrival NOT IN (SELECT cause FROM published_rows WHERE kind = 'repaired')
       UNION ALL
-      SELECT concat('the state of arrival ', toString(arrival), ' is gone, although it was published')
+      SELECT concat('state of arrival ', toString(arrival)), 0,
+        concat('the state of arrival ', toString(arrival), ' is gone, although it was published')
       FROM publication WHERE arrival != 0 AND arrival NOT IN (SELECT arrival FROM file_state)`,
   })
-  return found.map(({ gap }) => gap)
 }

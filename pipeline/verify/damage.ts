@@ -1,3 +1,4 @@
+import { toMicros } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
 import { createCodec, dateTime, integer, plain, type Row } from '../store/columns.js'
 import { insertLatest } from '../store/latest.js'
@@ -14,6 +15,7 @@ export interface Damage {
   readonly subject: string
   /** 0 if none. */
   readonly arrival: number
+  /** Rows, or meters of a day, or numbers of the ledger. */
   readonly rows: number
   readonly quantity: string
   readonly detail: string
@@ -66,19 +68,31 @@ export interface Recorded {
   readonly kinds: readonly DamageKind[]
   readonly rows: number
   readonly damage: readonly Damage[]
+  /** The machine whose disk was looked at. */
+  readonly machine: string
+}
+
+/** Kinds that are on the disk of one machine: `subjectOn` names it. */
+const onDisk: readonly DamageKind[] = ['chunk', 'archive']
+
+/** What a damaged file is called: two machines may have the same path. */
+export function subjectOn(machine: string, path: string): string {
+  return `${path} on ${machine}`
 }
 
 /**
  * Stores the result of a verification in one insert. Damage keeps the time when it was first found,
- * unless it concerns more rows now: whoever dismissed it has not seen that. One of the same kinds that
- * is not found again is resolved.
+ * unless it concerns more rows now, or as many with another quantity: whoever dismissed it has not seen
+ * that. One of the same kinds that is not found again is resolved, but not that of another machine's
+ * disk.
  */
 export async function recordDamage(store: Store, found: Recorded, now: Date): Promise<void> {
-  const { covered, kinds, rows, damage } = found
+  const { covered, kinds, rows, damage, machine } = found
   const before = new Map((await readDamage(store)).map((one) => [nameOf(one), one]))
   const names = new Set(damage.map(nameOf))
   const resolved = [...before.values()].filter((one) => {
-    return kinds.includes(one.kind) && !names.has(nameOf(one))
+    const isSeen = !onDisk.includes(one.kind) || isOnDiskOf(machine, one)
+    return kinds.includes(one.kind) && isSeen && !names.has(nameOf(one))
   })
   const at = { open: true, verifiedAt: now }
   const run = { arrival: 0, rows, quantity: '0', detail: '', since: now, ...at }
@@ -86,11 +100,28 @@ export async function recordDamage(store: Store, found: Recorded, now: Date): Pr
     { ...codec.toRow({ kind: 'rows', subject: covered, ...run }), kind: 'run' },
     ...damage.map((one) => {
       const known = before.get(nameOf(one))
-      const since = known === undefined || one.rows > known.rows ? now : known.since
+      const since = known === undefined || isWorse(one, known) ? now : known.since
       return codec.toRow({ ...one, since, ...at })
     }),
     ...resolved.map((one) => codec.toRow({ ...one, ...at, open: false })),
   ])
+}
+
+function isWorse(now: Damage, known: Damage): boolean {
+  if (now.rows !== known.rows) return now.rows > known.rows
+  return toMicros(now.quantity) !== toMicros(known.quantity)
+}
+
+/** Resolves the damage of a machine whose disk is destroyed: nobody looks there again. */
+export async function resolveDamageOn(store: Store, machine: string, now: Date): Promise<void> {
+  const gone = (await readDamage(store)).filter((one) => isOnDiskOf(machine, one))
+  if (gone.length === 0) return
+  const rows = gone.map((one) => codec.toRow({ ...one, open: false, verifiedAt: now }))
+  await insertLatest(store, 'verification', rows)
+}
+
+function isOnDiskOf(machine: string, { kind, subject }: Damage): boolean {
+  return onDisk.includes(kind) && subject.endsWith(subjectOn(machine, ''))
 }
 
 function nameOf({ kind, subject }: Damage): string {

@@ -18,6 +18,8 @@ export interface RepairContext {
   readonly ledger: Ledger
   readonly queues: Pick<Queues, 'add'>
   readonly folders: Pick<Folders, 'archive' | 'quarantine'>
+  /** The id of their data folder. */
+  readonly machine: string
 }
 
 /** A file that brings missing rows back, or why there is none. */
@@ -35,7 +37,7 @@ export async function orderRepair(
   actor: Actor,
   arrival: number,
 ): Promise<OrderedRepair> {
-  const { store, ledger, queues } = context
+  const { store, ledger, queues, machine } = context
   const [state, first] = await Promise.all([ledger.state(arrival), ledger.arrival(arrival)])
   if (state === undefined || first === undefined) {
     return { obstacle: `arrival ${arrival} is not in the ledger; restore a backup` }
@@ -54,10 +56,10 @@ export async function orderRepair(
   await recordAct(store, actor, { act: 'repair', subject: String(arrival), detail: name })
   const found = await attempt(path, () => stat(path))
   const { acceptRejects = false, wholeBy = '' } = first
-  const entry = { source: submitted, name, path, bytes: found.size, force: true }
+  const entry = { source: submitted, name, path, machine, bytes: found.size, force: true }
   const kept = { acceptRejects, wholeBy, modifiedMs: Math.trunc(found.mtimeMs) }
   const claimed = await ledger.claim({ ...entry, ...kept, repairs: arrival })
-  await queues.add('receive', { v: 1, arrival: claimed.arrival }).catch(letPass)
+  await queues.add('receive', { v: 1, arrival: claimed.arrival, machine }).catch(letPass)
   return { arrival: claimed.arrival, name, bytes: found.size }
 }
 

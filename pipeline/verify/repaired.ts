@@ -8,10 +8,14 @@ import { stagingOf } from '../store/staging.js'
 import { arrivalOf, versionOf } from '../store/versions.js'
 import { type CountedTable, currentOf, latestRank, usageTable, visibleEntries } from './entries.js'
 
+/** Whether an arrival of the ledger brings older bytes back. */
+export const isRepair = sql`arrival IN (SELECT arrival FROM arrival WHERE repairs != 0)`
+
 /** A file that brings rows of an earlier arrival back has the rows under the versions of that one. */
 export function repairedVersion({ arrival, notes }: Pick<FileState, 'arrival' | 'notes'>): Sql {
   const apart = versionOf(arrival - (notes.repairs ?? arrival), 0)
-  return sql`version - ${typed('UInt64', apart)}`
+  // A difference is signed, and would compare wrongly as a precedence.
+  return sql`toUInt64(version - ${typed('UInt64', apart)})`
 }
 
 /**

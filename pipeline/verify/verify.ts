@@ -10,12 +10,14 @@ import { compareDays } from '../usage/days/compare.js'
 import { verifyKeptFiles } from './archive.js'
 import { findAlteredChunks } from './chunks.js'
 import { countRowsByArrival, type Difference, findLedgerGaps } from './count.js'
-import { type Damage, recordDamage } from './damage.js'
+import { type Damage, recordDamage, subjectOn } from './damage.js'
 import { remedyOf } from './remedies.js'
 
 export interface VerifyContext {
   readonly store: Store
   readonly folders: Pick<Folders, 'archive' | 'quarantine' | 'landing'>
+  /** The id of their data folder. */
+  readonly machine: string
   readonly profile: Pick<Profile, 'retention'>
   readonly now: () => Date
 }
@@ -55,12 +57,12 @@ export async function verify(
   context: VerifyContext,
   { files, days = true, lookMs = lookMsDefault }: VerifyOptions,
 ): Promise<Verification> {
-  const { store, folders, profile, now } = context
+  const { store, folders, machine, now } = context
   const counted = await countRowsByArrival(store)
   const differences = await lookAgain(store, counted.differences, lookMs)
   const damage = [
     ...(await describeRows(store, differences)),
-    ...(await findLedgerGaps(store)).map((detail) => toDamage('ledger', detail, { detail })),
+    ...(await findLedgerGaps(store)).map(({ subject, ...gap }) => toDamage('ledger', subject, gap)),
     ...(await findDetachedParts(store)),
     ...(days ? await describeDays(store, lookMs) : []),
   ]
@@ -68,29 +70,47 @@ export async function verify(
   const chunks = await findAlteredChunks(createLedger(store, now), folders.landing)
   for (const { arrival, path } of chunks) {
     const detail = `${path} was altered on disk; it is landed again before it is loaded`
-    damage.push(toDamage('chunk', path, { arrival, detail }))
+    damage.push(toDamage('chunk', subjectOn(machine, path), { arrival, detail }))
   }
   const kinds = ['rows', 'ledger', 'part', 'chunk', ...(days ? (['days'] as const) : [])] as const
-  await recordDamage(store, { covered: 'rows', kinds, rows, damage }, now())
+  await recordDamage(store, { covered: 'rows', kinds, rows, damage, machine }, now())
   if (!files) return { arrivals, rows, files: undefined, absent: 0, damage }
-  const since = new Date(now().getTime() - profile.retention.archiveDays * dayMs)
-  const kept = await verifyKeptFiles(store, folders, since)
-  const altered = kept.altered.map(({ arrival, path }) => {
-    const detail = `${path} is not the file that came in: its sha256 differs from the ledger`
-    return toDamage('archive', path, { arrival, detail })
-  })
-  const archived = { covered: 'files', kinds: ['archive'], rows: 0, damage: altered } as const
-  await recordDamage(store, archived, now())
-  const all = [...damage, ...altered]
-  return { arrivals, rows, files: kept.files, absent: kept.absent, damage: all }
+  const kept = await verifyFiles(context)
+  return { arrivals, rows, ...kept, damage: [...damage, ...kept.damage] }
 }
 
-/** The same as a job, which writes what it finds to the log and the terminal. */
+type KeptVerification = Pick<Verification, 'files' | 'absent' | 'damage'>
+
+/** Hashes the kept files of this machine, and stores the result. */
+async function verifyFiles(context: VerifyContext): Promise<KeptVerification> {
+  const { store, folders, machine, profile, now } = context
+  const since = new Date(now().getTime() - profile.retention.archiveDays * dayMs)
+  const { files, absent, altered } = await verifyKeptFiles(store, folders, since)
+  const damage = altered.map(({ arrival, path }) => {
+    const detail = `${path} is not the file that came in: its sha256 differs from the ledger`
+    return toDamage('archive', subjectOn(machine, path), { arrival, detail })
+  })
+  const found = { covered: 'files', kinds: ['archive'], rows: 0, damage, machine } as const
+  await recordDamage(store, found, now())
+  return { files, absent, damage }
+}
+
+type ReportContext = VerifyContext & Pick<PipelineContext, 'log' | 'notify'>
+
+/** Verifies as a job, which writes what it finds to the log and the terminal. */
 export async function verifyAndReport(
-  context: VerifyContext & Pick<PipelineContext, 'log' | 'notify'>,
+  context: ReportContext,
   options: VerifyOptions,
 ): Promise<void> {
-  const { damage } = await verify(context, options)
+  report(context, (await verify(context, options)).damage)
+}
+
+/** The part for the disk, which each machine runs for its own. */
+export async function verifyMachine(context: ReportContext): Promise<void> {
+  report(context, (await verifyFiles(context)).damage)
+}
+
+function report(context: ReportContext, damage: readonly Damage[]): void {
   for (const { kind, arrival, rows, detail } of damage.slice(0, reportedMax)) {
     context.log.error({ kind, arrival, rows }, detail)
   }
@@ -127,7 +147,7 @@ async function describeDays(store: Store, lookMs: number): Promise<readonly Dama
   }
   return left.map(({ day, meters }) => {
     const detail = `the stored sums of ${meters} meters on ${day} differ from their reads; run tieline repair`
-    return toDamage('days', day, { detail })
+    return toDamage('days', day, { rows: meters, detail })
   })
 }
 

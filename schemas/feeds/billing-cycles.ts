@@ -8,5 +8,5 @@ export const billingCycles = recordFeed({
   key: ['BillingCycleID', 'StartDate'],
   columns: { BillingCycleID: identifier, StartDate: day, EndDate: day },
   rules: [inOrder('StartDate', 'EndDate')],
-  schedule: { set: 'cycles', starts: 'StartDate', ends: 'EndDate' },
+  schedule: { set: 'cycles', starts: 'StartDate', ends: 'EndDate', code: 'BillingCycleID' },
 })

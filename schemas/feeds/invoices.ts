@@ -7,6 +7,7 @@ export const invoices = recordFeed({
   name: 'Invoices',
   view: 'invoice_line',
   key: ['InvoiceNumber', 'LineNumber'],
+  moves: true,
   total: 'Amount',
   columns: {
     ContractAccount: identifier,

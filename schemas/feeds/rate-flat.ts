@@ -15,5 +15,5 @@ export const rateFlat = recordFeed({
   },
   bracketed: ['Component'],
   rules: [inOrder('RateStartDate', 'RateEndDate')],
-  schedule: { set: 'rates', starts: 'RateStartDate', ends: 'RateEndDate' },
+  schedule: { set: 'rates', starts: 'RateStartDate', ends: 'RateEndDate', code: 'RateCode' },
 })

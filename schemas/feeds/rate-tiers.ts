@@ -18,5 +18,5 @@ export const rateTiers = recordFeed({
   },
   bracketed: ['PeriodLimit', 'Component'],
   rules: [inOrder('RateStartDate', 'RateEndDate')],
-  schedule: { set: 'rates', starts: 'RateStartDate', ends: 'RateEndDate' },
+  schedule: { set: 'rates', starts: 'RateStartDate', ends: 'RateEndDate', code: 'RateCode' },
 })

@@ -32,7 +32,13 @@ export const rateTou = recordFeed({
   bracketed: ['DayType', 'Component'],
   rules: [inYearOrder('RateStartDate', 'RateEndDate')],
   fill: fillDayType,
-  schedule: { set: 'rates', starts: 'RateStartDate', ends: 'RateEndDate' },
+  schedule: {
+    set: 'rates',
+    starts: 'RateStartDate',
+    ends: 'RateEndDate',
+    code: 'RateCode',
+    everyYear: true,
+  },
 })
 
 /** A name may carry the day type: `M-F`, `Wknd/Holiday`. */

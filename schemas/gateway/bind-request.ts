@@ -1,6 +1,7 @@
 import { z } from 'zod'
+import { hasInvisible } from '../field.js'
 import { parseJson } from '../json.js'
-import { identifierSchema } from './customer.js'
+import { identifierSchema, invisibleRemedy } from './customer.js'
 import { type InstallCodeVerdict, judgeInstallCode } from './install-code.js'
 
 export interface BindRules {
@@ -9,7 +10,11 @@ export interface BindRules {
   readonly installCodeCrc: 'off' | 'warn' | 'enforce'
 }
 
-const text = z.string().min(1, 'is empty').max(128, 'use at most 128 characters')
+const text = z
+  .string()
+  .min(1, 'is empty')
+  .max(128, 'use at most 128 characters')
+  .refine((text) => !hasInvisible(text), invisibleRemedy)
 
 /**
  * The body of a bind request. Specification 2.7: hemProfileId, accountSlid, macAddress and

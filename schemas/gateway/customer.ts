@@ -1,15 +1,18 @@
 import { z } from 'zod'
+import { hasInvisible } from '../field.js'
 import { isObject, type JsonObject } from '../json.js'
 import { spellPath } from '../problem.js'
 
 const charactersMax = 64
 const identifierRemedy = `use 1 to ${charactersMax} characters without blanks around them`
+export const invisibleRemedy = 'leave out control and other invisible characters'
 /** Opaque, owned by the utility: compared exactly, never read as a number. */
 export const identifierSchema = z
   .string()
   .min(1, identifierRemedy)
   .max(charactersMax, identifierRemedy)
-  .regex(/^[^\s\p{Cc}]([^\p{Cc}]*[^\s\p{Cc}])?$/u, identifierRemedy)
+  .regex(/^\S(.*\S)?$/su, identifierRemedy)
+  .refine((text) => !hasInvisible(text), invisibleRemedy)
 
 const readUnderMax = 1_000
 
@@ -91,17 +94,23 @@ export const customerSchema = z
   })
   .meta({ id: 'Customer' })
 
-const launchMeter = meter.partial({ isPrimary: true })
+const launchMeter = meter.partial({ isPrimary: true }).meta({ id: 'Meter' })
 const launchSite = site
   .partial({ isPrimary: true, address1: true, city: true, state: true })
   .extend({ meters: z.array(launchMeter).min(1, 'name at least one meter') })
+  .meta({ id: 'CustomerSite' })
 /**
  * The same with the minimum for launch. Specification 2.6: clientId; a site with externalSiteId and
  * postalCode; a meter with meterId, meterType, isAMI, rateCode and billingCycleId.
  */
-const launchCustomerSchema = customerSchema.extend({
-  customerSites: z.array(launchSite).min(1, 'name at least one site'),
-})
+const launchCustomerSchema = customerSchema
+  .extend({ customerSites: z.array(launchSite).min(1, 'name at least one site') })
+  .meta({ id: 'Customer' })
+
+/** The customer that the gateway answers by these rules. */
+export function customerSchemaBy({ required }: Pick<CustomerRules, 'required'>) {
+  return required === 'full' ? customerSchema : launchCustomerSchema
+}
 
 export type Customer = z.output<typeof launchCustomerSchema>
 export type CustomerSite = Customer['customerSites'][number]
@@ -144,9 +153,8 @@ export type CustomerVerdict =
  * meter that is alone is primary, null means absent where the specification has no null.
  */
 export function judgeCustomer(value: unknown, rules: CustomerRules): CustomerVerdict {
-  const schema = rules.required === 'full' ? customerSchema : launchCustomerSchema
   const record = fillIn(value)
-  const parsed = schema.safeParse(record, { error: explain })
+  const parsed = customerSchemaBy(rules).safeParse(record, { error: explain })
   const missing = parsed.success
     ? []
     : parsed.error.issues.map(({ path, message }) => toProblem(record, path, message))
@@ -245,7 +253,8 @@ function toProblem(record: unknown, path: readonly PropertyKey[], reason: string
 
 const shownMax = 20
 
-function shapeOf(value: unknown): string {
+/** What a value looks like, without the value: letters are `A`, digits `9`. */
+export function shapeOf(value: unknown): string {
   if (Array.isArray(value)) return `a list of ${value.length}`
   if (typeof value !== 'string') return value === null ? 'null' : `of type ${typeof value}`
   if (value.length > shownMax) return `a text of ${value.length} characters`

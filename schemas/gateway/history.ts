@@ -29,6 +29,8 @@ export interface HistoryAsked {
 export interface HistoryAnswer {
   readonly format: 'csv' | 'ndjson'
   readonly text: string
+  /** Whether HTTP shows that all of it came. */
+  readonly isWhole: boolean
 }
 
 /** A driver for an MDM. Faults: `MDM_UNREACHABLE`, `MDM_ANSWER`. */
@@ -42,9 +44,11 @@ const columns = ['AccountNumber', 'ExternalSiteID', 'MeterID', 'TimeStamp', 'Tot
 const number = z
   .custom((value) => sentNumber(value) !== undefined)
   .transform((value) => sentNumber(value) as string)
-const value = z.union([z.string(), number])
+/** A surrogate that is alone has no UTF-8: in the file any two of them would be the same text. */
+const text = z.string().regex(/^\P{Cs}*$/u)
+const value = z.union([text, number])
 /** As a number an identifier has lost its zeros in front, and beyond 2^53 its last digits. */
-const identifier = z.union([z.string(), number.refine(isWholeAndSafe)])
+const identifier = z.union([text, number.refine(isWholeAndSafe)])
 const row = z.object({
   AccountNumber: identifier.default(''),
   ExternalSiteID: identifier,
@@ -61,7 +65,7 @@ function isWholeAndSafe(text: string): boolean {
  * An answer as the text of a usage file; undefined where it holds no row. CSV is passed on as it is,
  * for the rows are judged where those of every file are. Faults: `MDM_ANSWER`, with the line.
  */
-export function toUsageText({ format, text }: HistoryAnswer): string | undefined {
+export function toUsageText({ format, text }: Omit<HistoryAnswer, 'isWhole'>): string | undefined {
   if (format === 'csv') return /\n[^\r\n]/.test(text.trimStart()) ? text : undefined
   const rows = text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [toRow(line, at)]))
   return rows.length === 0 ? undefined : `${columns.join(',')}\n${rows.join('\n')}\n`

@@ -1,10 +1,14 @@
 import { isObject, type JsonObject } from '../json.js'
+import { identifierSchema } from './customer.js'
+import type { PartialSites } from './registration.js'
 import { stateLetters } from './states.js'
 
 export interface NormalisedCustomer {
   readonly record: unknown
   /** What was left out of the record. */
   readonly omitted: { readonly meters: number; readonly sites: number }
+  /** Where it was left out. */
+  readonly partialSites: PartialSites
   /** False if the record lists sites, and none of them has an electric or gas meter. */
   readonly hasMeter: boolean
 }
@@ -13,7 +17,7 @@ const nothingOmitted = { meters: 0, sites: 0 } as const
 
 /** The record as it is, for a utility with `cis.normalise: false`. */
 export function asSent(record: unknown): NormalisedCustomer {
-  return { record, omitted: nothingOmitted, hasMeter: true }
+  return { record, omitted: nothingOmitted, partialSites: [], hasMeter: true }
 }
 
 /**
@@ -28,15 +32,26 @@ export function normaliseCustomer(record: unknown): NormalisedCustomer {
   if (!Array.isArray(listed)) return asSent(own)
   const read = listed.map(readSite)
   const hasMeters = read.some(({ meters }) => Array.isArray(meters) && meters.length > 0)
-  const customerSites = read.flatMap(({ site, meters }) => {
-    const isEmpty = Array.isArray(meters) ? meters.length === 0 : hasMeters && meters == null
-    return isEmpty && isObject(site) ? [] : [isObject(site) ? { ...site, meters } : site]
-  })
+  const isEmpty = ({ site, meters }: SiteRead) =>
+    isObject(site) && (Array.isArray(meters) ? meters.length === 0 : hasMeters && meters == null)
+  const customerSites = read
+    .filter((one) => !isEmpty(one))
+    .map(({ site, meters }) => (isObject(site) ? { ...site, meters } : site))
   const omitted = {
     meters: read.reduce((sum, site) => sum + site.omitted, 0),
     sites: listed.length - customerSites.length,
   }
-  return { record: { ...own, customerSites }, omitted, hasMeter: customerSites.length > 0 }
+  const partialSites = sitesOf(read.filter((one) => one.omitted > 0 || isEmpty(one)))
+  const hasMeter = customerSites.length > 0
+  return { record: { ...own, customerSites }, omitted, partialSites, hasMeter }
+}
+
+function sitesOf(read: readonly SiteRead[]): PartialSites {
+  const ids = read.map(({ site }) => {
+    return identifierSchema.safeParse(isObject(site) ? site['externalSiteId'] : undefined).data
+  })
+  const known = ids.filter((id) => id !== undefined)
+  return known.length < ids.length ? 'all' : [...new Set(known)]
 }
 
 interface SiteRead {
@@ -50,10 +65,15 @@ function readSite(value: unknown): SiteRead {
   const site = normaliseFields(value, siteTexts)
   const { meters: listed } = site
   if (!Array.isArray(listed)) return { site, meters: listed, omitted: 0 }
-  const meters = listed
+  const kept = listed
     .map((meter) => (isObject(meter) ? normaliseFields(meter, meterTexts) : meter))
     .filter((meter) => !(isObject(meter) && isOtherCommodity(meter['meterType'])))
-  return { site, meters, omitted: listed.length - meters.length }
+  const omitted = listed.length - kept.length
+  // The primary meter of the site may be one that is omitted.
+  const [only] = kept
+  const isAlone = omitted > 0 && kept.length === 1 && isObject(only)
+  const meters = isAlone ? [{ ...only, isPrimary: true }] : kept
+  return { site, meters, omitted }
 }
 
 /** A code such as `E` or `NATGAS` may be ours: it is not left out, but has to be translated. */
@@ -120,8 +140,11 @@ const meterTexts: Corrections = {
   readUnder,
 }
 
-/** Fields in which an empty text says something; elsewhere it is an absent value. */
-const mayBeEmpty = new Set(['firstName', 'lastName', 'businessName', 'AcctStatus'])
+/**
+ * Fields in which an empty text stays; elsewhere it is an absent value. A `businessName` that is there, even
+ * an empty one, would mark a business account.
+ */
+const mayBeEmpty = new Set(['firstName', 'lastName'])
 
 function normaliseFields(fields: JsonObject, corrections: Corrections): JsonObject {
   return Object.fromEntries(

@@ -9,7 +9,8 @@ const day = z
   .string()
   .refine((text) => isDay(text) && text >= firstDay && text <= lastDay, 'use a day, YYYY-MM-DD')
 const seq = z.string().regex(/^\d{1,15}$/, 'use the publishedSeq of an earlier answer')
-const cursor = z.string().max(200, 'use the cursor of the answer before')
+/** One of bills has three identifiers, of 64 characters each. */
+const cursor = z.string().max(1_200, 'use the cursor of the answer before')
 
 const granularities = ['interval', 'hour', 'day', 'month', 'billingPeriod'] as const
 export type Granularity = (typeof granularities)[number]

@@ -23,14 +23,24 @@ const registeredMeter = strict({
 const metersMax = 10_000
 
 /**
+ * The `externalSiteId` of each site of which something was left out, so that a meter that the record does
+ * not list may still be there; `all` if one of them has no readable id.
+ */
+const partialSites = z.union([
+  z.array(identifierSchema).max(metersMax).readonly(),
+  z.literal('all'),
+])
+
+export type PartialSites = z.output<typeof partialSites>
+
+/**
  * What the pipeline learns about a customer: identifiers and codes. It travels as the data of a job,
  * so names, addresses and whatever else a record holds must not get in.
  */
 export const registrationSchema = strict({
   clientId: identifierSchema,
   acctStatus: code,
-  /** Parts of the record were left out, so a meter that it does not list may still be there. */
-  isPartial: z.boolean().optional(),
+  partialSites: partialSites.optional(),
   meters: z.array(registeredMeter).max(metersMax).readonly(),
 })
 
@@ -38,7 +48,7 @@ export type Registration = z.output<typeof registrationSchema>
 
 /** What a record says in addition to the customer that the platform receives. */
 export interface RegistrationExtras {
-  readonly isPartial?: boolean
+  readonly partialSites?: PartialSites
   /** Of each meter, in their order. */
   readonly readUnder?: readonly (readonly ReadUnderDays[])[]
 }
@@ -46,13 +56,13 @@ export interface RegistrationExtras {
 /** Strips a customer to its identifiers and codes. */
 export function toRegistration(
   customer: Customer,
-  { isPartial = false, readUnder = [] }: RegistrationExtras = {},
+  { partialSites = [], readUnder = [] }: RegistrationExtras = {},
 ): Registration {
   const lists = readUnder.values()
   return {
     clientId: customer.clientId,
     acctStatus: (customer.AcctStatus ?? '').slice(0, 64),
-    ...(isPartial && { isPartial }),
+    ...(partialSites.length > 0 && { partialSites }),
     meters: customer.customerSites.flatMap(({ externalSiteId, meters }) =>
       meters.map((meter) => {
         const listed = lists.next().value ?? []

@@ -20,10 +20,12 @@ export function lintCycles({ rows, registered }: LintInput): Linted {
   const known = new Set(cycles.map((cycle) => cycle[0]?.row['BillingCycleID'] ?? ''))
   const unknown = registered.cycles.filter(({ cycleId }) => cycleId !== '' && !known.has(cycleId))
   const codes = [...known, ...unknown.map(({ cycleId }) => cycleId)]
+  const kinds = new Set(cycles.flatMap(gapsOf))
   return {
     errors: cycles.flatMap(findBreaks),
     warnings: [
-      ...cycles.flatMap(findLengths),
+      ...cycles.flatMap((cycle) => findLengths(cycle, kinds)),
+      ...findUnclear(cycles, kinds),
       ...findAlike(codes, 'the cycles'),
       ...unknown.map(
         ({ cycleId, meters }) =>
@@ -35,6 +37,29 @@ export function lintCycles({ rows, registered }: LintInput): Linted {
 
 const start = ({ row }: PlacedRow) => row['StartDate'] ?? ''
 const end = ({ row }: PlacedRow) => row['EndDate'] ?? ''
+
+/** The days from the end of each period of a cycle to the start of the next. */
+function gapsOf(cycle: readonly PlacedRow[]): readonly number[] {
+  return cycle
+    .slice(1)
+    .map((period, at) => toDays(start(period)) - toDays(end(cycle[at] as PlacedRow)))
+}
+
+/** Warns of cycles with one period where no other cycle shows whether its end date is part of it. */
+function findUnclear(
+  cycles: readonly (readonly PlacedRow[])[],
+  kinds: ReadonlySet<number>,
+): readonly string[] {
+  const [first, ...others] = cycles.filter(({ length }) => length === 1)
+  if (first === undefined || kinds.size === 1) return []
+  const cycleId = first[0]?.row['BillingCycleID']
+  const named =
+    others.length === 0 ? `cycle ${cycleId}` : `cycle ${cycleId} and ${others.length} more`
+  const doubt = kinds.size === 0 ? 'no cycle shows' : 'the other cycles do not agree'
+  return [
+    `of ${named} the file has one period, and ${doubt} whether an end date is the last day; it is taken to be: send two periods of each cycle`,
+  ]
+}
 
 function findBreaks(cycle: readonly PlacedRow[]): readonly Finding[] {
   const found: Finding[] = []
@@ -58,10 +83,9 @@ function findBreaks(cycle: readonly PlacedRow[]): readonly Finding[] {
 const monthDays = { from: 25, to: 35 }
 const twoMonthsDays = { from: 50, to: 70 }
 
-function findLengths(cycle: readonly PlacedRow[]): readonly string[] {
-  const isExclusive = cycle
-    .slice(1)
-    .some((period, at) => start(period) === end(cycle[at] as PlacedRow))
+function findLengths(cycle: readonly PlacedRow[], kinds: ReadonlySet<number>): readonly string[] {
+  const own = gapsOf(cycle)
+  const isExclusive = own.includes(0) || (own.length === 0 && kinds.has(0) && kinds.size === 1)
   const length = (period: PlacedRow) =>
     toDays(end(period)) - toDays(start(period)) + (isExclusive ? 0 : 1)
   const lengths = cycle.map(length).sort((a, b) => a - b)

@@ -1,10 +1,18 @@
 import type { RecordRow } from '../record-feed.js'
 
+/** Days since 1970, both inclusive. */
+export interface DaySpan {
+  readonly from: number
+  readonly to: number
+}
+
 /** A valid row of a complete schedule and its place; line 0 is a row that is in force already. */
 export interface PlacedRow {
   readonly fileName: string
   readonly line: number
   readonly row: RecordRow
+  /** When a row of every year applies, if other versions of its code apply before or after; else always. */
+  readonly during?: DaySpan
 }
 
 /** A conflict between rows. It is recorded for one of them, where a person would fix it. */

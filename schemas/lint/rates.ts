@@ -6,7 +6,7 @@ import {
   type LintInput,
   type PlacedRow,
 } from './finding.js'
-import { spellSeason, toSeasons } from './seasons.js'
+import { energyComponent, isRenamed, spellSeason, toComponents, toSeasons } from './seasons.js'
 import { lintTiers } from './tiers.js'
 import { lintTou } from './tou.js'
 
@@ -26,6 +26,7 @@ export function lintRates(input: LintInput): Linted {
     warnings: [
       ...[tou, tiers, flat].flatMap(({ warnings }) => warnings),
       ...findUnpriced(input),
+      ...findEnded(input),
       ...findHolidayless(input),
       ...findUnknown(input),
       ...findAlike(
@@ -96,6 +97,22 @@ function findUnpriced(input: LintInput): readonly string[] {
     if (input.unknown.includes(feed)) return []
     const isPriced = (input.rows[feed] ?? []).some((one) => one.row['RateCode'] === row['RateCode'])
     return isPriced ? [] : [`${row['RateCode']} is ${row['RateType']} and has no row of ${feed}`]
+  })
+}
+
+/** Components that end before others of their rate: bills lack them from then on, or have no price. */
+function findEnded({ rows }: LintInput): readonly string[] {
+  const all = Object.values(pricing).flatMap((feed) => rows[feed] ?? [])
+  return groupRows(all, 'RateCode').flatMap((own) => {
+    const components = toComponents(own)
+    const last = Math.max(...components.map(({ to }) => to))
+    return components
+      .filter((one) => one.to < last && !isRenamed(one, components))
+      .map(({ name, to }) => {
+        const days = spellSeason({ from: to + 1, to: last })
+        const what = name === energyComponent ? 'bills then have no price' : 'bills then lack it'
+        return `no row of ${own[0]?.row['RateCode']} ${name} covers ${days}: ${what}`
+      })
   })
 }
 

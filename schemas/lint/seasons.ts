@@ -1,4 +1,4 @@
-import { fromDays, type PlacedRow, toDays } from './finding.js'
+import { type DaySpan, fromDays, groupRows, type PlacedRow, toDays } from './finding.js'
 
 /** Days on which the same rows hold, both ends inclusive. */
 export interface Season<R extends PlacedRow = PlacedRow> {
@@ -17,12 +17,6 @@ interface RowInterval<R> {
 const yearsAhead = 1
 const endless = Number.POSITIVE_INFINITY
 
-/** Days since 1970, both inclusive. */
-interface Days {
-  readonly from: number
-  readonly to: number
-}
-
 /**
  * Cuts time where rows of one rate begin or end to hold, in order. Between the first and the last
  * there may be seasons of no rows at all. Rows of every year are laid out for the years of `days` too.
@@ -31,7 +25,7 @@ interface Days {
  */
 export function toSeasons<R extends PlacedRow>(
   rows: readonly R[],
-  days?: Days,
+  days?: DaySpan,
 ): readonly Season<R>[] {
   const years = yearsOf(rows, days)
   const intervals = rows.flatMap((row) => toIntervals(row, years))
@@ -77,7 +71,7 @@ interface Years {
 }
 
 /** Where no row has a year, a leap year and the one after show all that there is to see. */
-function yearsOf(rows: readonly PlacedRow[], days?: Days): Years {
+function yearsOf(rows: readonly PlacedRow[], days?: DaySpan): Years {
   const asked = days === undefined ? [] : [fromDays(days.from), fromDays(days.to)]
   const years = rows
     .flatMap(({ row }) => [row['RateStartDate'] ?? '', row['RateEndDate'] ?? ''])
@@ -94,17 +88,27 @@ function toIntervals<R extends PlacedRow>(
 ): readonly RowInterval<R>[] {
   const from = row.row['RateStartDate'] ?? ''
   const to = row.row['RateEndDate'] ?? ''
-  if (!from.startsWith('--'))
-    return [{ from: toDays(from), to: to === '' ? endless : toDays(to), row }]
+  if (!from.startsWith('--')) return [{ ...daysInForce(row), row }]
   const overYearEnd = to < from ? 1 : 0
-  return Array.from({ length: last - first + 1 + overYearEnd }, (_, at) => {
+  const { during = always } = row
+  const all = Array.from({ length: last - first + 1 + overYearEnd }, (_, at) => {
     const year = first - overYearEnd + at
     return {
-      from: Math.max(onDay(year, from), onDay(first, '--01-01')),
-      to: Math.min(onDay(year + overYearEnd, to), onDay(last, '--12-31')),
+      from: Math.max(onDay(year, from), onDay(first, '--01-01'), during.from),
+      to: Math.min(onDay(year + overYearEnd, to), onDay(last, '--12-31'), during.to),
       row,
     }
   })
+  return all.filter((one) => one.from <= one.to)
+}
+
+const always: DaySpan = { from: -endless, to: endless }
+
+/** The first and the last day on which a row may apply; infinite without an end and of every year. */
+export function daysInForce({ row, during = always }: PlacedRow): DaySpan {
+  const [from, to] = [row['RateStartDate'] ?? '', row['RateEndDate'] ?? '']
+  if (from.startsWith('--')) return during
+  return { from: toDays(from), to: to === '' ? endless : toDays(to) }
 }
 
 /** That day of a year; 29 February is the 28th where the year has none. */
@@ -113,6 +117,31 @@ function onDay(year: number, day: string): number {
   return Number.isNaN(days) || fromDays(days).slice(5) !== day.slice(2)
     ? toDays(`${year}-02-28`)
     : days
+}
+
+/** The component of the energy itself: that of rows that name none. */
+export const energyComponent = 'Energy'
+
+/** A component of a rate and its first and last day, infinite for rows without an end or of every year. */
+export interface ComponentDays extends DaySpan {
+  readonly name: string
+}
+
+/** The components of the energy rows of one rate code. */
+export function toComponents(rows: readonly PlacedRow[]): readonly ComponentDays[] {
+  return groupRows(rows, 'Component').map((own) => {
+    const days = own.map(daysInForce)
+    return {
+      name: own[0]?.row['Component'] ?? '',
+      from: Math.min(...days.map(({ from }) => from)),
+      to: Math.max(...days.map(({ to }) => to)),
+    }
+  })
+}
+
+/** Whether the component has another name before or after: one that begins as it ends, or ends as it begins. */
+export function isRenamed({ from, to }: DaySpan, components: readonly ComponentDays[]): boolean {
+  return components.some((other) => other.from === to + 1 || other.to === from - 1)
 }
 
 /** `2026-06-01 to 2026-09-30`, or `from 2026-06-01 on`. */

@@ -10,11 +10,31 @@ export const kindsOfDay = [
   { words: 'weekends', types: ['Weekend', 'WeekendHoliday', 'All'] },
   { words: 'holidays', types: ['Holiday', 'WeekendHoliday', 'All'] },
 ] as const
-type KindOfDay = (typeof kindsOfDay)[number]
+export type KindOfDay = (typeof kindsOfDay)[number]
+const [, weekends, holidays] = kindsOfDay
 
-/** Whether a row is the one that fills the hours of its season that no other covers. */
-export function isOffPeak({ row }: PlacedRow): boolean {
+/** Whether a row may fill the hours of its season that no other covers. */
+function isOffPeak({ row }: PlacedRow): boolean {
   return (row['Name'] ?? '').replace(/[^A-Za-z]/g, '').toLowerCase() === 'offpeak'
+}
+
+/**
+ * The off-peak row that prices the hours of a kind of day that no row covers (decision 29): of several one
+ * of that kind, then for holidays one of weekends, then the first.
+ */
+export function offPeakOn<Row extends PlacedRow>(
+  rows: readonly Row[],
+  kind: KindOfDay,
+): Row | undefined {
+  const offPeak = rows.filter(isOffPeak)
+  const like = kind === holidays ? [kind, weekends] : [kind]
+  const fitting = like.flatMap((one) => offPeak.filter((row) => isOn(row, one)))
+  return fitting[0] ?? offPeak[0]
+}
+
+/** Whether a row holds on a kind of day. */
+export function isOn({ row }: PlacedRow, { types }: KindOfDay): boolean {
+  return (types as readonly string[]).includes(row['DayType'] ?? '')
 }
 
 /**
@@ -26,7 +46,11 @@ export function lintTou(rows: readonly PlacedRow[]): Linted {
   const warnings: string[] = []
   for (const rate of groupRows(rows, 'RateCode', 'Component')) {
     const seasons = toSeasons(rate)
-    for (const kind of kindsOfDay) errors.push(...judgeKind(seasons, kind))
+    for (const kind of kindsOfDay) {
+      errors.push(...inSeasons(seasons, (rows) => judgeDay(rows, kind)))
+      const doubts = inSeasons(seasons, (rows) => findDoubts(rows, kind))
+      warnings.push(...doubts.map(({ detail }) => detail))
+    }
     for (const season of seasons) {
       if (season.rows.length === 0)
         warnings.push(`no season of ${nameOf(rate)} covers ${spellSeason(season)}`)
@@ -44,13 +68,16 @@ interface Flaw extends Finding {
   readonly season: Season
 }
 
-/** What is wrong with one kind of day in all seasons; neighbours with the same flaw are one. */
-function judgeKind(seasons: readonly Season[], kind: KindOfDay): readonly Finding[] {
+/** What is wrong in all seasons; neighbours with the same flaw are one. */
+function inSeasons(
+  seasons: readonly Season[],
+  judge: (rows: readonly PlacedRow[]) => readonly Finding[],
+): readonly Finding[] {
   const flaws: Flaw[] = []
   const latest = new Map<string, number>()
   for (const season of seasons) {
     if (season.rows.length === 0) continue
-    for (const finding of judgeDay(season.rows, kind)) {
+    for (const finding of judge(season.rows)) {
       const at = latest.get(finding.detail) ?? flaws.length
       const before = flaws[at]
       if (before?.season.to === season.from - 1) {
@@ -68,8 +95,9 @@ function judgeKind(seasons: readonly Season[], kind: KindOfDay): readonly Findin
 }
 
 /** Rows beyond the quarter hours of a day are ignored: with one more, some hour has two prices anyway. */
-function judgeDay(rows: readonly PlacedRow[], { words, types }: KindOfDay): readonly Finding[] {
-  const own = rows.filter(({ row }) => (types as readonly string[]).includes(row['DayType'] ?? ''))
+function judgeDay(rows: readonly PlacedRow[], kind: KindOfDay): readonly Finding[] {
+  const { words } = kind
+  const own = rows.filter((one) => isOn(one, kind))
   const covered: PlacedRow[][] = Array.from({ length: quarters }, () => [])
   for (const one of own.slice(0, quarters + 1))
     for (const quarter of quartersOf(one)) covered[quarter]?.push(one)
@@ -87,6 +115,20 @@ function judgeDay(rows: readonly PlacedRow[], { words, types }: KindOfDay): read
     found.push({ at: second, column: 'StartHour', code: 'HOUR_TWICE', detail })
   }
   return found
+}
+
+/** Hours that no row covers, while the off-peak rows of the season have different prices. */
+function findDoubts(rows: readonly PlacedRow[], kind: KindOfDay): readonly Finding[] {
+  const prices = new Set(rows.filter(isOffPeak).map(({ row }) => Number(row['Amount'])))
+  const at = offPeakOn(rows, kind)
+  if (at === undefined || prices.size < 2) return []
+  const own = rows.filter((one) => isOn(one, kind))
+  const covered = new Set(own.slice(0, quarters + 1).flatMap((one) => [...quartersOf(one)]))
+  return stretches((quarter) => !covered.has(quarter)).map(({ from, to }) => {
+    const hours = `on ${kind.words} from ${clock(from)} to ${clock(to)}`
+    const detail = `${nameOf(rows)} has off-peak rows of different amounts and no row ${hours}: line ${at.line} applies`
+    return { at, column: 'DayType', code: 'HOUR_UNCOVERED', detail }
+  })
 }
 
 /** The quarter hours of a row; start after end goes over midnight. */

@@ -1,4 +1,4 @@
-import { toDays } from '../lint/finding.js'
+import { daysInForce } from '../lint/seasons.js'
 import type { Unpriced } from './kind.js'
 import { createPlan, type Plan, type PlanContext, type PlanDays } from './plan.js'
 import type { RateBook } from './rate-book.js'
@@ -71,9 +71,9 @@ type Row = ReturnType<RateBook['rows']>[number]
 
 const isYearly = ({ row }: Row) => (row['RateStartDate'] ?? '').startsWith('--')
 
-function holds({ row }: Row, from: number, to: number): boolean {
-  const last = row['RateEndDate'] ?? ''
-  return toDays(row['RateStartDate'] ?? '') <= to && (last === '' || toDays(last) >= from)
+function holds(row: Row, from: number, to: number): boolean {
+  const days = daysInForce(row)
+  return days.from <= to && days.to >= from
 }
 
 /** Whether some price of the bill is another than that of a day. */
@@ -82,18 +82,19 @@ function differs(book: RateBook, days: PlanDays, day: number): boolean {
     feeds.flatMap((feed) => book.rows(feed, rateCode)),
   )
   return rows
-    .filter((row) => !isYearly(row) && (holds(row, days.from, days.to) || holds(row, day, day)))
+    .filter((row) => holds(row, days.from, days.to) || holds(row, day, day))
     .some((row) => ![day, days.from, days.to].every((one) => holds(row, one, one)))
 }
 
-/** The rates with the rows that hold on one day, as if they held for ever; those of every year stay. */
+/** The rates with the rows that hold on one day, as if they held for ever; those of every year in their seasons. */
 function bookOf(book: RateBook, day: number): RateBook {
   return {
     ...book,
     rows: (feed, rateCode) =>
       book.rows(feed, rateCode).flatMap((one) => {
-        if (isYearly(one)) return [one]
         if (!holds(one, day, day)) return []
+        const { during: _, ...always } = one
+        if (isYearly(one)) return [always]
         return [{ ...one, row: { ...one.row, RateStartDate: '1970-01-01', RateEndDate: null } }]
       }),
   }

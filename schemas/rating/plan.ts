@@ -1,9 +1,10 @@
 import { fromDays, groupRows } from '../lint/finding.js'
+import { energyComponent, isRenamed, toComponents } from '../lint/seasons.js'
 import type { BillingRules } from '../settings/billing.js'
 import { compileFixed, compilePerUnit, type FixedCharges } from './fixed.js'
 import { flat } from './flat.js'
 import type { Component, RateInterval, RateKind, Unpriced } from './kind.js'
-import type { RateBook } from './rate-book.js'
+import type { RateBook, RateRow } from './rate-book.js'
 import { type Slots, slotSeconds } from './slots.js'
 import { tiered } from './tiered.js'
 import { tou } from './tou.js'
@@ -94,37 +95,54 @@ function compileCode(
   const interval: RateInterval = { slots, from, to, holidays, isTaxed, ...limits }
   const type = book.codes.get(rateCode)?.row['RateType'] ?? ''
   const components: Component[] = []
-  const energy: Component[] = []
+  const energyNames = new Set<string>()
   for (const [name, kind] of Object.entries(kinds)) {
     const rows = book.rows(kind.feed, rateCode)
     for (const own of groupRows(rows, 'Component')) {
       const component = kind.compile(own, interval)
       if ('reason' in component) return component
       components.push(component)
-      if (name === type) energy.push(component)
+      if (name === type) energyNames.add(component.name)
     }
   }
-  if (energy.length === 0) {
+  if (energyNames.size === 0) {
     return { status: 'noRate', reason: `there is no row of ${kinds[type]?.feed ?? type}` }
   }
+  const rows = Object.values(kinds).flatMap(({ feed }) => book.rows(feed, rateCode))
+  const main = needsEnergy(rows) ? components.filter(({ name }) => name === energyComponent) : []
+  // Before it had this type, the rate may have priced the same component by another.
+  const energy = components.filter(({ name }) => energyNames.has(name))
   const hole = findHole(energy, interval)
-  if (hole !== undefined) return { status: 'noPrice', reason: hole }
+  if (hole !== undefined) return { status: 'noPrice', reason: `no price on ${hole}` }
+  const unpriced = main.length > 0 ? findHole(main, interval) : undefined
+  if (unpriced !== undefined)
+    return { status: 'noPrice', reason: `no price of ${energyComponent} on ${unpriced}` }
   return [...components, ...compilePerUnit(book.rows('RateFixed', rateCode), interval)]
 }
 
-/** The first day that no component of the rate's own kind prices. */
+/**
+ * Whether each day needs a price of the energy itself. Other components may end, as riders do, and a
+ * rate may name its energy otherwise.
+ */
+function needsEnergy(rows: readonly RateRow[]): boolean {
+  const components = toComponents(rows)
+  const energy = components.find(({ name }) => name === energyComponent)
+  return energy !== undefined && !isRenamed(energy, components)
+}
+
+/** The first day that none of the components prices. */
 function findHole(
-  energy: readonly Component[],
+  components: readonly Component[],
   { slots, from, to }: RateInterval,
 ): string | undefined {
   const isPriced = new Uint8Array(slots.count)
-  for (const { segmentOf } of energy) {
+  for (const { segmentOf } of components) {
     for (let slot = 0; slot < slots.count; slot++) isPriced[slot] ||= segmentOf[slot] === 0 ? 0 : 1
   }
   for (let slot = 0; slot < slots.count; slot++) {
     const periodDay = slots.periodDay[slot] as number
     if (periodDay < from || periodDay > to || isPriced[slot] === 1) continue
-    return `no price on ${fromDays(slots.day[slot] as number)}`
+    return fromDays(slots.day[slot] as number)
   }
   return undefined
 }

@@ -1,5 +1,5 @@
-import { fromDays } from '../lint/finding.js'
-import type { Zone } from '../time/zone.js'
+import { fromDays, toDays } from '../lint/finding.js'
+import { daySeconds, type Zone } from '../time/zone.js'
 
 /**
  * The quarter hours of a interval of time, each with what a rate asks of it. Days are counted from
@@ -28,8 +28,8 @@ export function createSlots(
   { from, to }: { readonly from: number; readonly to: number },
   periodClock: PeriodClock,
 ): Slots {
-  const startsAt = periodStart(zone, from, periodClock)
-  const count = (periodStart(zone, to + 1, periodClock) - startsAt) / slotSeconds
+  const startsAt = periodStart(zone, fromDays(from), periodClock)
+  const count = (periodStart(zone, fromDays(to + 1), periodClock) - startsAt) / slotSeconds
   const day = new Int32Array(count)
   const quarter = new Uint8Array(count)
   const periodDay = new Int32Array(count)
@@ -46,11 +46,15 @@ export function createSlots(
   return { startsAt, count, day, quarter, periodDay }
 }
 
-/** The instant at which a day begins for billing, epoch seconds. */
-function periodStart(zone: Zone, day: number, periodClock: PeriodClock): number {
-  const text = fromDays(day)
-  if (periodClock === 'wall') return zone.dayStart(text)
-  return day * 86_400 - zone.standardOffsetSeconds(Number(text.slice(0, 4)))
+/** The instant at which a day, `YYYY-MM-DD`, begins for billing: epoch seconds. */
+export function periodStart(zone: Zone, day: string, periodClock: PeriodClock): number {
+  if (periodClock === 'wall') return zone.dayStart(day)
+  return toDays(day) * daySeconds - zone.standardOffsetSeconds(Number(day.slice(0, 4)))
+}
+
+/** Local days after its last of which a period may have an hour: one where it ends in standard time. */
+export function daysBehind(periodClock: PeriodClock): number {
+  return periodClock === 'standard' ? 1 : 0
 }
 
 const quartersOfDay = 96

@@ -1,6 +1,14 @@
-import { fromDays, toDays } from '../lint/finding.js'
-import { toSeasons } from '../lint/seasons.js'
-import { clock, isOffPeak, kindsOfDay, quarters, quartersOf } from '../lint/tou.js'
+import { fromDays } from '../lint/finding.js'
+import { daysInForce, toSeasons } from '../lint/seasons.js'
+import {
+  clock,
+  isOn,
+  type KindOfDay,
+  kindsOfDay,
+  offPeakOn,
+  quarters,
+  quartersOf,
+} from '../lint/tou.js'
 import {
   type Component,
   type EnergyLine,
@@ -61,33 +69,28 @@ function createDayRows(rows: readonly RateRow[], interval: RateInterval): DayRow
     const weekday = (day + 4) % 7
     const kind = interval.holidays.has(day) ? 2 : weekday === 0 || weekday === 6 ? 1 : 0
     const key = `${at} ${kind}`
-    const found = known.get(key) ?? layOut(season.rows, kindsOfDay[kind].types)
+    const found = known.get(key) ?? layOut(season.rows, kindsOfDay[kind])
     known.set(key, found)
     return found
   }
 }
 
-function layOut(
-  rows: readonly RateRow[],
-  types: readonly string[],
-): readonly (RateRow | undefined)[] {
-  const laid = new Array<RateRow | undefined>(quarters).fill(rows.find(isOffPeak))
+function layOut(rows: readonly RateRow[], kind: KindOfDay): readonly (RateRow | undefined)[] {
+  const laid = new Array<RateRow | undefined>(quarters).fill(offPeakOn(rows, kind))
   for (const row of rows) {
-    if (!types.includes(row.row['DayType'] ?? '')) continue
+    if (!isOn(row, kind)) continue
     for (const quarter of quartersOf(row)) laid[quarter] = row
   }
   return laid
 }
 
 function toLine(row: RateRow, segment: number, interval: RateInterval): EnergyLine {
-  const { from, to } = interval
-  const [first, last] = [row.row['RateStartDate'] ?? '', row.row['RateEndDate'] ?? '']
-  const isYearly = first.startsWith('--')
+  const days = daysInForce(row)
   return energyLine(row, interval, {
     name: row.row['Name'] ?? '',
     tier: 0,
-    from: isYearly ? from : Math.max(from, toDays(first)),
-    to: isYearly || last === '' ? to : Math.min(to, toDays(last)),
+    from: Math.max(interval.from, days.from),
+    to: Math.min(interval.to, days.to),
     through: [segment],
     before: [],
   })

@@ -1,12 +1,23 @@
 import { z } from 'zod'
+import { customerNames, meterNames, siteNames } from '../gateway/cis-names.js'
 import { utilityServer } from '../gateway/utility-server.js'
 import { section, strict } from '../strict.js'
 import { byteSize } from './byte-size.js'
 import { secretReference } from './secret.js'
 
-const name = z.string().min(1).max(200)
+/** Something for some of our fields; a name that is none of theirs is refused. */
+function byField<Name extends string, Value extends z.ZodType>(
+  names: readonly Name[],
+  value: Value,
+) {
+  const shape = Object.fromEntries(names.map((name) => [name, value.optional()]))
+  return section(shape as Readonly<Record<Name, z.ZodOptional<Value>>>)
+}
+
 /** Our field names and where the CIS has them: names joined by dots. */
-const fieldMap = z.record(name, z.string().min(1).max(500)).readonly().default({})
+const fieldMap = <Name extends string>(names: readonly Name[]) =>
+  byField(names, z.string().min(1).max(500))
+const allNames = [...new Set([...customerNames, ...siteNames, ...meterNames])]
 
 const shared = {
   /** Corrects what the CIS writes differently from the specification (decision 7). */
@@ -22,7 +33,7 @@ const shared = {
   breakerFailures: z.int().min(1).max(1_000).default(10),
   breakerSeconds: z.int().min(1).max(600).default(5),
   /** Values of the CIS and what they are here, by field: `meterType: { E: Electric }`. */
-  values: z.record(name, z.record(z.string(), z.union([z.string(), z.boolean()]))).default({}),
+  values: byField(allNames, z.record(z.string(), z.union([z.string(), z.boolean()]))),
 } as const
 
 const rest = utilityServer({
@@ -32,7 +43,11 @@ const rest = utilityServer({
     .string()
     .regex(/^\/[^\s{}]*\{clientId\}[^\s{}]*$/, 'write a path with {clientId} in it')
     .default('/customers/{clientId}'),
-  fields: section({ customer: fieldMap, site: fieldMap, meter: fieldMap }),
+  fields: section({
+    customer: fieldMap(customerNames),
+    site: fieldMap(siteNames),
+    meter: fieldMap(meterNames),
+  }),
   connectionsMax: z.int().min(1).max(10_000).default(256),
   answerBytesMax: byteSize('1 MB', { min: '1 KB', max: '64 MB' }),
   ...shared,

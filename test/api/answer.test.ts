@@ -25,12 +25,16 @@ t.test('a refusal is 401 with its errorCode, or its status alone', async (t) => 
   t.match(render(denied('token'), asked), { status: 401 })
 })
 
-t.test('table style names the field of a wrong request; an outage has no body', async (t) => {
-  const wrong: Answer = { kind: 'wrong', detail: 'macAddress is missing' }
-  t.match(render(wrong, table), { status: 400, body: '{"detail":"macAddress is missing"}' })
-  t.match(render(wrong, bare), { status: 400, body: '' })
-  const outage: Answer = { kind: 'outage', reason: 'CIS_UNREACHABLE', retrySeconds: 5 }
-  for (const style of [table, bare]) {
-    t.match(render(outage, style), { status: 503, body: '', headers: [['Retry-After', '5']] })
-  }
-})
+t.test(
+  'a 400 names the wrong field, unless its route hides it; an outage has no body',
+  async (t) => {
+    const wrong: Answer = { kind: 'wrong', detail: 'macAddress is missing' }
+    t.match(render(wrong, table), { status: 400, body: '{"detail":"macAddress is missing"}' })
+    t.match(render(wrong, { ...bare, hidesDetail: true }), { status: 400, body: '' })
+    t.match(render({ ...wrong, status: 413 }, bare), { status: 413, body: /macAddress/ })
+    const outage: Answer = { kind: 'outage', reason: 'CIS_UNREACHABLE', retrySeconds: 5 }
+    for (const style of [table, bare]) {
+      t.match(render(outage, style), { status: 503, body: '', headers: [['Retry-After', '5']] })
+    }
+  },
+)

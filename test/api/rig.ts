@@ -3,6 +3,7 @@ import https from 'node:https'
 import { join } from 'node:path'
 import type { SecureContextOptions } from 'node:tls'
 import type { Test } from 'tap'
+import type { RequestEntry } from '../../api/handle.js'
 import { createDemoAmi } from '../../infra/demo/back-office/ami.js'
 import { createDemoCis } from '../../infra/demo/back-office/cis.js'
 import { createDemoIdp } from '../../infra/demo/back-office/idp.js'
@@ -18,6 +19,7 @@ import type { Store } from '../../pipeline/store/clickhouse.js'
 import { parseProfile } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { migratedStore, readerOf } from '../pipeline/customers/registering.js'
+import { anyPort } from '../rig/any-port.js'
 import { createFolder } from '../rig/folder.js'
 import { createRevoker } from './identity/revoker.js'
 
@@ -37,7 +39,7 @@ export interface Rig {
   readonly store: Store
   readonly queues: Queues
   /** Log lines of requests. */
-  readonly entries: object[]
+  readonly entries: RequestEntry[]
   readonly failures: unknown[]
   token(clientId: string, more?: object): Promise<string>
   /** A token of a customer that the identity provider has revoked: a failed attempt. */
@@ -90,7 +92,7 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
   const certificates = demoCertificates(createFolder(t))
   const store = await migratedStore(t)
   const redisPath = createFolder(t)
-  const redis = await onFreePort(26_000 + Math.floor(Math.random() * 10_000), (port) =>
+  const redis = await onFreePort(anyPort(), (port) =>
     createRedis({ dataPath: redisPath, port, password: 'p' }),
   )
   const profile = parseProfile({
@@ -122,7 +124,7 @@ export async function createRig(t: Test, options: RigOptions = {}): Promise<Rig>
     cis: { kind: 'rest', url: cis.url, timeoutMs, ...options.cis },
     ...options.profile,
   })
-  const entries: object[] = []
+  const entries: RequestEntry[] = []
   const failures: unknown[] = []
   const feeding = { profile, zone: createZone(profile.timeZone), now: () => new Date() }
   const gateway = await createGateway({

@@ -107,8 +107,11 @@ t.test('errorStyle table answers every failure with its code', async (t) => {
 })
 
 t.test('errorStyle status answers customer and bind with the status alone', async (t) => {
-  const profile = { errorStyle: 'status', login: { unknown: 404 } }
+  const profile = { errorStyle: 'status', login: { unknown: 404 }, reads: {} }
   const rig = await createRig(t, { ...settings, profile })
+  const headers = { authorization: `Bearer ${await rig.token(people.active)}` }
+  const wrong = await fetch(`${rig.url}/v1/gateway/usage?from=today`, { headers })
+  t.match([wrong.status, await wrong.text()], [400, /^{"detail":/], 'what is our own says why')
   const login = { ...byTable('7000000002'), 'no account': '404 {"errorCode":1}' }
   t.same(await askAll(rig, 'login', '7000000002'), login, 'login keeps its code')
   t.same(await askAll(rig, 'customer', '7000000003'), {

@@ -3,11 +3,12 @@ import { copyFileSync, readFileSync } from 'node:fs'
 import { createServer as createPlainServer, type RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { t } from 'tap'
 import { createRestCis } from '../../api/cis/rest.js'
-import { createUtilityClient } from '../../api/utility-client.js'
+import { callMsMax, createUtilityClient } from '../../api/utility-client.js'
 import { demoCertificates } from '../../infra/demo/certificates.js'
 import { cisSettings, type RestCisSettings } from '../../schemas/settings/gateway-cis.js'
 import { createFolder } from '../rig/folder.js'
@@ -119,6 +120,29 @@ t.test(
       t.match(fault, { code: 'CIS_UNREACHABLE', message })
       t.notMatch(String(fault), /secret/)
     }
+  },
+)
+
+t.test(
+  'a call with a token takes longer than one request, but not longer than stated',
+  async (t) => {
+    const lateMs = 500
+    const late = (status: number, body: object) =>
+      serve(async (_, response) => {
+        await sleep(lateMs)
+        response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+      })
+    const tokenUrl = await late(200, { access_token: 'T', token_type: 'Bearer', expires_in: 60 })
+    const settings = settingsOf({ url: await late(401, {}), oauth: { ...oauth, tokenUrl } })
+    const options = { fault: 'CIS_UNREACHABLE', name: 'the CIS', secret } as const
+    const client = createUtilityClient(settings, options)
+    t.teardown(client.close)
+    const begun = performance.now()
+    t.match(await client.send({ method: 'GET', url: settings.url }), { status: 401 })
+    const requests = Math.floor((performance.now() - begun + 10) / lateMs)
+    t.ok(requests >= 4, 'a token, the call, and both again')
+    t.equal(callMsMax({ ...settings, timeoutMs: lateMs }), 4 * lateMs)
+    t.equal(callMsMax({ timeoutMs: lateMs, oauth: undefined }), lateMs)
   },
 )
 

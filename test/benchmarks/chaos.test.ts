@@ -1,7 +1,7 @@
 import { t } from 'tap'
 import { renderResult } from '../../benchmarks/chaos/result.js'
 import { chaos } from '../../benchmarks/chaos/run.js'
-import { sample } from '../rig/sample.js'
+import { sample, someOf } from '../rig/sample.js'
 
 t.setTimeout(3_600_000)
 
@@ -20,10 +20,11 @@ const places = [
   { place: 'on two replicas that lag', isReplicated: true, kills: sample({ short: 3, long: 200 }) },
 ]
 
-for (const { place, isReplicated, kills } of places) {
+for (const { place, isReplicated, kills } of someOf(places)) {
   t.test(`no kill loses, doubles or half-shows a row ${place}`, async (t) => {
     const result = await chaos({
       ...{ kills, seed, readerRestMs, isReplicated },
+      days: sample({ short: 31, long: 92 }),
       keeps: false,
       say: (line) => t.comment(line),
     })
@@ -37,10 +38,11 @@ for (const { place, isReplicated, kills } of places) {
       0,
       'every receipt has the rows and quantities that the rules require',
     )
-    t.equal(result.kills.worker + result.kills.clickhouse + result.kills.redis, kills)
+    for (const [target, count] of Object.entries(result.kills))
+      t.ok(count > 0, `${target} ${count}`)
+    if (sample({ short: false, long: true })) t.ok(result.killsProven > 0, 'in the midst of a step')
     t.ok(result.flushes > 0, 'Redis was emptied')
     t.equal((result.lags ?? 0) > 0, isReplicated, `kept behind ${result.lags} times`)
-    t.ok(result.files > kills, `${result.files} files`)
     t.ok(result.corrections + result.late > 0, 'files correct each other, whichever is first')
     t.ok(result.repeats > 0, `${result.repeats} reads that a file or a later one repeats`)
     t.ok(result.customers >= 10, `${result.customers} customers`)

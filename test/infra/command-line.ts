@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
+import type { Context } from '../../infra/commands/context.js'
 import { numberedMeters } from '../../infra/demo/customers.js'
 import { packageRoot } from '../../infra/package-root.js'
 import { openHome } from '../../infra/stack/home.js'
@@ -23,14 +24,35 @@ export interface Run {
 /** Runs `tieline` as a person would and waits for its end. */
 export async function tieline(...args: readonly string[]): Promise<Run> {
   const child = startTieline(...args)
+  const texts = textsOf(child)
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, ...texts }
+}
+
+/** What a child has printed so far. */
+function textsOf(child: ChildProcess): Omit<Run, 'code'> {
   const texts = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name]?.setEncoding('utf8').on('data', (text: string) => {
       texts[name] += text
     })
   }
-  const [code] = (await once(child, 'close')) as [number | null]
-  return { code, ...texts }
+  return texts
+}
+
+/** What a command is given that runs in this process, beside a running stack. */
+export function commandContext(homePath: string, print: (text: string) => void): Context {
+  return {
+    homePath,
+    print,
+    profilePath: undefined,
+    external: {},
+    secret: () => '',
+    tracing: () => undefined,
+    installs: false,
+    ending: new AbortController().signal,
+    say: () => undefined,
+  }
 }
 
 /** A data folder whose database has its migrations, for commands with the profile of the demo. */
@@ -40,15 +62,17 @@ export async function createHome(folder: string): Promise<string> {
   return home
 }
 
-/** Starts `tieline` and waits until it has printed a text; what it has printed so far. */
+/** Starts `tieline` and waits until it has printed a text; what it has printed so far. Rejects if it ends before. */
 export async function startUntil(text: string, ...args: readonly string[]) {
   const child = startTieline(...args)
-  let seen = ''
-  child.stdout?.setEncoding('utf8').on('data', (piece: string) => {
-    seen += piece
+  const texts = textsOf(child)
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', () => texts.stdout.includes(text) && resolve())
+    child.once('close', (code) =>
+      reject(new Error(`tieline ${args.join(' ')} ended (${code}): ${texts.stderr}`)),
+    )
   })
-  while (!seen.includes(text)) await once(child.stdout as NodeJS.ReadableStream, 'data')
-  return { child, seen }
+  return { child, seen: texts.stdout }
 }
 
 /**
@@ -58,7 +82,7 @@ export async function startUntil(text: string, ...args: readonly string[]) {
 export function readerOf(t: Test, home: string): (statement: string) => Promise<string> {
   const stack = attachStack(openHome(home))
   if (stack === undefined) throw new Error(`nothing runs on ${home}`)
-  const store = createStore(stack.reader)
+  const store = createStore(stack.store)
   t.teardown(() => store.close())
   return async (statement) => {
     try {

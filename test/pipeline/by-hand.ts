@@ -26,7 +26,7 @@ export interface LineByHand {
     header?: string,
   ): Promise<{ arrival: number; path: string }>
   /** Takes a file in and loads its chunks, so that only its verdict is left. */
-  takeIn(name: string, rows: readonly string[]): Promise<number>
+  takeIn(name: string, rows: readonly string[], header?: string): Promise<number>
 }
 
 const usageHeader = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
@@ -116,8 +116,8 @@ export function createLineOn(
     context,
     loads,
     arrive,
-    takeIn: async (name, rows) => {
-      const { arrival } = await arrive(name, rows)
+    takeIn: async (name, rows, header) => {
+      const { arrival } = await arrive(name, rows, header)
       await receive(context, arrival)
       for (const task of loads.filter((one) => one.arrival === arrival)) await load(context, task)
       return arrival

@@ -1,5 +1,5 @@
 import type { Store } from '../../pipeline/store/clickhouse.js'
-import { statementText } from '../rig/statement-text.js'
+import { statementText } from '../rig/statements/statement-text.js'
 
 /** Runs a write, or does something else; `text` is its statement, or `INSERT INTO` and the table. */
 type AroundWrite = <T>(write: () => Promise<T>, text: string) => Promise<T>

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { t } from 'tap'
-import { canReplicate, isSampled, isUnit, longestFirst, testFiles } from './files.js'
+import { canReplicate, isSampled, isUnit, longestFirst, longFiles, testFiles } from './files.js'
 
 const run = promisify(execFile)
 const guard = fileURLToPath(new URL('no-processes.js', import.meta.url))
@@ -27,6 +27,8 @@ t.test('a unit test that starts a process after all fails', async (t) => {
 t.test('each file is run once, whatever took longest', async (t) => {
   const files = testFiles()
   t.same([...longestFirst(files)].sort(), files)
+  const isNone = (name: string) => !files.some((file) => file.includes(name))
+  t.same(longFiles.filter(isNone), [], 'those that take long are there')
   t.ok(isSampled('dist/test/benchmarks/chaos.test.js'))
   t.notOk(isSampled('dist/test/story/01-a-file-arrives.test.js'))
 })

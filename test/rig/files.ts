@@ -5,19 +5,19 @@ import { packageRoot } from '../../infra/package-root.js'
 const root = packageRoot(import.meta.url)
 const secondsPath = join(root, '.tap', 'test-seconds.json')
 /** Without the times of an earlier run these come first, the longest ahead: at the end it runs alone. */
-const longFiles = [
-  ...['chaos', '13-bills-match', 'operations-watch', 'when-due', 'demo.test', 'clocks-change'],
-  ...[
-    'agreement',
-    'stack.test',
-    'registrations',
-    'odd.test',
-    'bad-world',
-    'load.test',
-    'gateway.test',
-  ],
-  ...['compare', 'up.test', 'doctor', 'whose-read', 'bills/run', 'migrate', 'bind.test', 'queries'],
-]
+export const longFiles: readonly string[] = `
+  benchmarks/chaos 13-bills-match green-button/assertions guides/query.test commands/demo
+  operations-watch commands/backup commands/restore lengths/rekey-killed connect/connect
+  costs/corrections when-due lengths/rekey-held held/moved-away customers/histories
+  formats/check-and-load groups/gather customers/registrations customers/usage-change
+  verify/repair steps/erase-replicas independent.test interval-cost guides/send
+  the-clocks-change records/agreement stack/stack whose-read reads/consumer
+  held-beside-files intake/killed steps/erase.test bad-world two-gateways lengths/rekey-random
+  bills/odd a-customer-logs-in reads/usage/usage the-rates-change commands/doctor commands/up
+  bind.test schema/migrate.test bills/run views/queries
+`
+  .trim()
+  .split(/\s+/)
 
 /** All compiled test files, as paths from the root. */
 export function testFiles(): readonly string[] {
@@ -39,6 +39,11 @@ export function isUnit(file: string): boolean {
 export function needsProcess(file: string): boolean {
   const text = readFileSync(join(root, file), 'utf8')
   return /^(process\.env\[.*\] = |t\.teardown|(const|await) .*(\(t[,)]|\bt\.testdir))/m.test(text)
+}
+
+/** Whether a test waits for time-outs and takes next to no processor time. */
+export function waits(file: string): boolean {
+  return /\/listeners\/uws\.test\.js$/.test(file)
 }
 
 /** Whether a test takes a sample of what it could try. */
@@ -94,9 +99,10 @@ export function longestFirst(files: readonly string[]): readonly string[] {
   return [...files].sort((a, b) => of(b) - of(a))
 }
 
-export function recordSeconds(seconds: Readonly<Record<string, number>>): void {
+/** At once: a run may be ended by hand. */
+export function recordSeconds(file: string, seconds: number): void {
   mkdirSync(dirname(secondsPath), { recursive: true })
-  const all = { ...readSeconds(), ...seconds }
+  const all = { ...readSeconds(), [file]: seconds }
   writeFileSync(secondsPath, `${JSON.stringify(all, undefined, 1)}\n`)
 }
 

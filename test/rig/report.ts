@@ -9,22 +9,20 @@ const linesMax = 400
 
 /**
  * Reads the TAP of a whole run line by line: one line for each file that passed, all that is not
- * `ok` for each that failed, and tap's own count of assertions at the end.
+ * `ok` for each that failed, and tap's own count of assertions at the end. How long a file took is
+ * recorded as soon as it has ended.
  */
-export function createReader(print: (line: string) => void): {
-  read(line: string): void
-  counts(): Counts
-  /** How long each file took. */
-  seconds(): Readonly<Record<string, number>>
-} {
-  const times: Record<string, number> = {}
+export function createReader(
+  print: (line: string) => void,
+  record: (file: string, seconds: number) => void = () => undefined,
+): { read(line: string): void; counts(): Counts } {
   let kept: string[] = []
   let counts: Counts = { passed: 0, failed: 0, skipped: 0 }
   /** The file of a process with several that is being read. */
   let open: FileResult | undefined
   let someFailed = false
   const finish = ({ name, seconds, failed }: FileResult) => {
-    times[name] = Math.round(seconds * 1_000) / 1_000
+    record(name, Math.round(seconds * 1_000) / 1_000)
     print(`${failed ? '✗' : '✓'} ${name}  ${seconds.toFixed(1)} s`)
     if (failed) for (const one of kept) print(`  ${one}`)
     kept = []
@@ -57,7 +55,6 @@ export function createReader(print: (line: string) => void): {
       }
     },
     counts: () => counts,
-    seconds: () => times,
   }
 }
 

@@ -6,9 +6,29 @@ export function sample<T>(sizes: { readonly short: T; readonly long: T }): T {
   return isLong ? sizes.long : sizes.short
 }
 
-/** How often a property is tried, from a seed of its own each time: tenfold in the long tests. */
-export function runs(short: number): number {
-  return sample({ short, long: short * 10 })
+/** How often a property is tried, from a seed of its own each time: tenfold in the long tests, or `long`. */
+export function runs(short: number, long = short * 10): number {
+  return sample({ short, long })
+}
+
+/** All of these in the long tests; in `npm test` so many in succession, from a random one on or `from`. */
+export function someOf<T>(
+  values: readonly T[],
+  count = 1,
+  from = Math.floor(Math.random() * values.length),
+): readonly T[] {
+  if (isLong) return values
+  return Array.from({ length: count }, (_, at) => values[(from + at) % values.length] as T)
+}
+
+/**
+ * Which moments of a kill, or numbered cases, are tried: each in the long tests, every `step`th from a
+ * random one on in `npm test`, and `last`, behind which a loop looks no further. An odd step takes even
+ * and odd ones in turn.
+ */
+export function momentsOf(step: number, last?: number): (moment: number) => boolean {
+  const from = Math.floor(Math.random() * step)
+  return (moment) => isLong || moment % step === from || moment === last
 }
 
 /** A random number generator from a seed, uniform in [0, 1): mulberry32. */

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { isUnit, needsProcess } from './files.js'
+import { isUnit, needsProcess, waits } from './files.js'
 
-const timeoutSeconds = 1_800
+const timeoutSeconds = 900
 const guard = fileURLToPath(new URL('no-processes.js', import.meta.url))
 const unitProcess = fileURLToPath(new URL('unit-process.js', import.meta.url))
 
@@ -13,15 +13,18 @@ const unitProcess = fileURLToPath(new URL('unit-process.js', import.meta.url))
  * most files; compiled files need none.
  */
 t.setTimeout(0)
-// More at once take more processor time for the same work, and end no sooner.
-t.jobs = availableParallelism()
 const files = process.argv.slice(2)
+const waiting = files.filter(waits)
+// More at once take more processor time for the same work, and end no sooner; those that wait take none.
+const cores = availableParallelism()
+t.jobs = cores + waiting.length
+for (const file of waiting) void run(file, [file]).then(() => t.jobs--)
 const together = files.filter((file) => isUnit(file) && !needsProcess(file))
-for (const file of files.filter((one) => !together.includes(one))) {
+for (const file of files.filter((one) => !together.includes(one) && !waiting.includes(one))) {
   run(file, [...(isUnit(file) ? [`--import=${guard}`] : []), file])
 }
-for (let at = 0; at < t.jobs; at++) {
-  const group = together.filter((_, index) => index % t.jobs === at)
+for (let at = 0; at < cores; at++) {
+  const group = together.filter((_, index) => index % cores === at)
   const name = `unit-${at + 1}`
   if (group.length > 0) run(name, [`--import=${guard}`, unitProcess, name, ...group])
 }
@@ -30,9 +33,9 @@ for (let at = 0; at < t.jobs; at++) {
  * `env` undoes what `t.spawn` adds to NODE_OPTIONS: hooks that count what is covered, in the test and in every
  * program that it starts.
  */
-function run(name: string, args: readonly string[]): void {
+function run(name: string, args: readonly string[]): PromiseLike<unknown> {
   const own = `NODE_OPTIONS=${process.env['NODE_OPTIONS'] ?? ''}`
-  t.spawn('env', [own, process.execPath, '--enable-source-maps', ...args], {
+  return t.spawn('env', [own, process.execPath, '--enable-source-maps', ...args], {
     name,
     buffered: true,
     timeout: timeoutSeconds * 1_000,

@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { parseFileName, rateSetOf } from '../../schemas/file-name.js'
+import { suggestPattern } from '../../schemas/name-pattern.js'
 import { parseProfile } from '../../schemas/settings/profile.js'
 
 const least = { companyCodes: ['ILPC', 'B'], timeZone: 'America/Detroit' }
@@ -103,4 +104,21 @@ test('the files of a set are known however they are named, and so are its done-f
   t.same(setOf('tariff 20180208.csv', fixed), { ...rates, done: [usual] })
   t.equal(setOf('Billing of 2018-02-08.csv', own), undefined)
   t.equal(setOf('RateTou of 2018-02-08.csv'), undefined)
+})
+
+test('a pattern is suggested for a name with one clear date', async (t) => {
+  const rows: readonly (readonly [name: string, like: string | undefined])[] = [
+    ['mdm_20261121.csv', 'mdm_<YYYY><MM><DD>'],
+    ['usage-el 2026-11-21_0300.csv.gz', 'usage-el <YYYY>-<MM>-<DD>_<n>'],
+    ['21.11.2026.Gas.zip', '<DD>.<MM>.<YYYY>.Gas'],
+    ['el_11212026.csv.zip', 'el_<MM><DD><YYYY>'],
+    ['el_11122026.csv', undefined],
+    ['el_20261121_21112026.csv', undefined],
+    ['export.csv', undefined],
+    ['mdm_20261121.txt', undefined],
+  ]
+  for (const [name, like] of rows) {
+    t.equal(suggestPattern(name), like, name)
+    if (like !== undefined) t.match(parse(name, { like, feed: 'Electric' }), { feed: 'Electric' })
+  }
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'tap'
-import { trimBlanks } from '../../schemas/field.js'
+import { judgeIdentifier, trimBlanks } from '../../schemas/field.js'
 import { formatQuantity, isPlainDecimal, parseQuantity } from '../../schemas/quantity.js'
 import { createZone } from '../../schemas/time/zone.js'
 import {
@@ -100,6 +100,17 @@ test('the first wrong column from the left decides, whatever the others hold', a
             rows += 1
           }
   t.equal(rows, identifiers.length ** 3 * times.length * amounts.length)
+  t.same(wrong, [])
+})
+
+test('an identifier has no invisible character', async (t) => {
+  const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{NChar}\p{DI}]/u
+  const wrong: string[] = []
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const character = String.fromCodePoint(code)
+    const expected = invisible.test(character) ? 'CONTROL_CHARACTER' : undefined
+    if (judgeIdentifier(`A${character}1`) !== expected) wrong.push(code.toString(16))
+  }
   t.same(wrong, [])
 })
 

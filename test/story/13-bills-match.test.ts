@@ -10,7 +10,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { billCommand } from '../../infra/commands/bill.js'
 import { compareCommand } from '../../infra/commands/compare.js'
-import type { Context } from '../../infra/commands/context.js'
 import { dictionary } from '../../infra/commands/dictionary.js'
 import { explainCommand } from '../../infra/commands/explain.js'
 import { status } from '../../infra/commands/status.js'
@@ -20,6 +19,7 @@ import { bill } from '../../pipeline/bills/run.js'
 import { register } from '../../pipeline/customers/registrations.js'
 import { sql } from '../../pipeline/store/sql.js'
 import { createZone } from '../../schemas/time/zone.js'
+import { commandContext } from '../infra/command-line.js'
 import { customerAt, registeringAt } from '../pipeline/customers/registering.js'
 import {
   amountsOf,
@@ -144,11 +144,9 @@ t.test('every period is billed by a run of its own', async (t) => {
 })
 
 for (const one of cases) {
-  t.test(`bills under ${one.rate}`, async () => one.check(await billsOf(one)))
-
-  t.test(`intervals under ${one.rate} add up to the same`, async (t) => {
+  t.test(`bills under ${one.rate}, and intervals add up to the same`, async (t) => {
     const [wanted, found] = [await billsOf(one), await billsByInterval(story.reader, meterOf(one))]
-    one.check(found)
+    for (const bills of [wanted, found]) one.check(bills)
     t.same(found.map(amountsOf), wanted.map(amountsOf), 'to the cent, by line')
     const reads = found.reduce((sum, bill) => sum + bill.reads, 0)
     t.equal(reads, one.reads.length, 'each read has a cost')
@@ -191,20 +189,12 @@ t.test('a correction changes the bill, and not what was known before it came', a
   t.match(await billsOf(own), [{ total: 126.36 }], 'the bill in force is that of today')
 })
 
-const commandContext: Omit<Context, 'print'> = {
-  homePath: story.home.path,
-  profilePath: undefined,
-  external: {},
-  secret: () => '',
-  tracing: () => undefined,
-  installs: false,
-  ending: new AbortController().signal,
-  say: () => undefined,
-}
+const contextOf = (printed: string[]) =>
+  commandContext(story.home.path, (text) => printed.push(text))
 
 t.test('a command computes bills and reports invalid options', async (t) => {
   const printed: string[] = []
-  const context: Context = { ...commandContext, print: (text) => printed.push(text) }
+  const context = contextOf(printed)
   const json = false
   const asked = { cycle: own.rate, period: '2026-01-01', json }
   t.equal(await billCommand(context, asked), 0)
@@ -246,7 +236,7 @@ t.test('a command computes bills and reports invalid options', async (t) => {
 
 t.test('a person compares the rates of a cycle, and asks what is in the views', async (t) => {
   const printed: string[] = []
-  const context: Context = { ...commandContext, print: (text) => printed.push(text) }
+  const context = contextOf(printed)
   t.equal(await compareCommand(context, { cycle: 'TWIN', json: false }), 0)
   t.equal(await compareCommand(context, { cycle: 'TWIN', json: true }), 0)
   t.equal(await dictionary(context), 0)
@@ -261,7 +251,7 @@ t.test('a person compares the rates of a cycle, and asks what is in the views', 
 
 t.test('status lists the bills of each cycle, and cycles without a period for today', async (t) => {
   const printed: string[] = []
-  const context: Context = { ...commandContext, print: (text) => printed.push(text) }
+  const context = contextOf(printed)
   const failing = { cycleId: own.rate, first: '2026-01-01', knownAt: 0 }
   const failure = { failures: 2, code: 'STORE_REFUSED', detail: 'why', since: 0, retryAt: 60_000 }
   await recordPeriod(story.store, failing, failure)

@@ -1,5 +1,6 @@
-import type { UsageQuery } from '../../../schemas/gateway/reads.js'
-import type { Zone } from '../../../schemas/time/zone.js'
+import { readBillCosts } from '../../../pipeline/store/own/costs.js'
+import { createReadsOf, readByDay } from '../../../pipeline/store/own/reads.js'
+import type { Granularity, UsageQuery } from '../../../schemas/gateway/reads.js'
 import { fromCursor, type PageStart, toCursor } from '../cursor.js'
 import {
   divide,
@@ -15,22 +16,22 @@ import {
 import { badCursor, badQuery, type Reading } from '../reading.js'
 import type { ReadSource } from '../source.js'
 import { readChangedDays } from './changed-days.js'
-import { readMeterBills } from './costs.js'
 import { type OwnMeter, readOwnMeter } from './meter.js'
-import { readOwnPeriods } from './periods.js'
-import { readPoints } from './points.js'
+import { type BillingClock, billedSpanOf, readOwnPeriods } from './periods.js'
+import { isoSeconds, type Point, pointsOf, toText } from './points.js'
+import { rowsOfCosts, rowsOfDays, rowsOfReads, type Units } from './rows.js'
 
-export interface UsageContext {
+export interface UsageContext extends BillingClock {
   readonly source: ReadSource
-  readonly zone: Zone
+  readonly units: Units
   readonly daysMax: number
   readonly pageMax: number
   readonly now: () => Date
 }
 
 /**
- * A page of the usage of a customer's meter, `missing` if he never had it. Each page shows one state of
- * the store; what changes between two pages has a number above the `publishedSeq` of both.
+ * A page of the usage of a customer's meter, `missing` if he never had it. What changes while a page is read,
+ * or between two pages, has a number above the `publishedSeq` of both.
  */
 export async function readUsage(
   context: UsageContext,
@@ -43,9 +44,10 @@ export async function readUsage(
   if (refusal !== undefined) return badQuery(refusal)
   const page = pageStartOf(query)
   if (page === undefined) return badCursor
-  const meter = await readOwnMeter(source, { clientId, meterId })
+  const meter = await readOwnMeter(source, context.units, { clientId, meterId })
   if (meter === undefined) return { kind: 'missing' }
-  const [start, end] = spanOf(zone, query)
+  const [start, end] =
+    granularity === 'billingPeriod' ? billedSpanOf(context, query) : spanOf(zone, query)
   const at = Math.max(start, page.at)
   if (at >= end) return badCursor
   const { changed, covered, buckets } = await scopeOf(context, clientId, {
@@ -54,19 +56,17 @@ export async function readUsage(
     span: [at, end],
   })
   const scope = merge(buckets)
-  const wanted = { clientId, meterId, timeZone: zone.timeZone, days: localDaysOf(zone, covered) }
-  const lines = await readPoints(source, {
-    ...wanted,
+  const points = await readPoints(context, clientId, {
+    meterId,
     granularity,
+    meter,
     buckets,
-    bills: buckets.length === 0 ? [] : await readMeterBills(source, wanted),
-    expected: intersect(intersect(meter.expected, scope), [[0, todayOf(context)]]),
-    pageMax,
+    covered,
   })
-  const beyond = lines.length > pageMax ? startOf(lines[pageMax]) : undefined
-  const shown = lines.slice(0, pageMax)
+  const beyond = points[pageMax]?.start
+  const shown = points.slice(0, pageMax)
   // Points of one start are not divided by a page.
-  while (beyond !== undefined && startOf(shown.at(-1)) === beyond) shown.pop()
+  while (beyond !== undefined && shown.at(-1)?.start === beyond) shown.pop()
   const later = changed.find(([, to]) => to > covered[1])
   const next = beyond ?? (later && Math.max(later[0], covered[1]))
   const publishedSeq = page.publishedSeq || meter.publishedSeq
@@ -75,8 +75,43 @@ export async function readUsage(
     changed: intersect(scope, [[at, beyond ?? end]]).map(toInstants),
   }
   const head = { meterId, granularity, timeZone: zone.timeZone, publishedSeq, cursor, ...spans }
-  const points = shown.join(',')
-  return { kind: 'found', body: `${JSON.stringify(head).slice(0, -1)},"points":[${points}]}` }
+  const texts = await toText(shown)
+  return { kind: 'found', body: `${JSON.stringify(head).slice(0, -1)},"points":[${texts}]}` }
+}
+
+interface Page extends Pick<Scope, 'covered' | 'buckets'> {
+  readonly meterId: string
+  readonly granularity: Granularity
+  readonly meter: OwnMeter
+}
+
+/** The points of a page, and one more that says where the next one begins. */
+async function readPoints(
+  context: UsageContext,
+  clientId: string,
+  { meterId, granularity, meter, covered, buckets }: Page,
+): Promise<readonly Point[]> {
+  if (buckets.length === 0) return []
+  const { source, zone, units, pageMax } = context
+  const days = localDaysOf(zone, covered)
+  const { holds, registered } = meter
+  // Other buckets begin with a local day.
+  const cuts = granularity === 'billingPeriod' ? buckets.flat() : []
+  const divided = { granularity, zone, buckets }
+  const readsOf = createReadsOf(source, { meterId, days, registered })
+  const rows = isPaged(granularity)
+    ? readsOf(holds).then((reads) => rowsOfReads(reads, divided, units))
+    : readByDay(source, { meterId, days, registered, holds, cuts }).then((reads) =>
+        rowsOfDays(reads, divided, units),
+      )
+  const { timeZone } = zone
+  const wanted = { clientId, meterId, timeZone, granularity, days }
+  const [read, costs] = await Promise.all([rows, readBillCosts(source, wanted, readsOf)])
+  return pointsOf([...read, ...rowsOfCosts(costs, divided)], {
+    ...divided,
+    expected: intersect(intersect(meter.expected, merge(buckets)), [[0, todayOf(context)]]),
+    pointsMax: pageMax + 1,
+  })
 }
 
 const partsOf = ({ meterId, from, to, granularity, since }: UsageQuery) => [
@@ -92,13 +127,7 @@ function pageStartOf(query: UsageQuery): PageStart | undefined {
   return fromCursor(query.cursor, partsOf(query))
 }
 
-function startOf(line: string | undefined): number {
-  const { start } = JSON.parse(line ?? '{}') as { readonly start: string }
-  return Date.parse(start) / 1_000
-}
-
-const toInstants = ([start, end]: Span) => ({ start: isoOf(start), end: isoOf(end) })
-const isoOf = (at: number) => new Date(at * 1_000).toISOString().replace('.000', '')
+const toInstants = ([start, end]: Span) => ({ start: isoSeconds(start), end: isoSeconds(end) })
 
 /** A day that has not ended lacks reads that nobody expects yet. */
 function todayOf({ zone, now }: UsageContext): number {
@@ -122,16 +151,18 @@ interface Scope {
 }
 
 async function scopeOf(
-  { source, zone }: UsageContext,
+  context: UsageContext,
   clientId: string,
   { query, meter, span }: Asked,
 ): Promise<Scope> {
+  const { source, zone } = context
   const { granularity, since, meterId } = query
+  const { shown } = meter
   const [at, end] = span
   const changed =
     since === undefined
       ? [span]
-      : await readChangedDays(source, zone, { clientId, meterId, since, span })
+      : await readChangedDays(source, context, { clientId, meterId, since, span, shown })
   const covered = pageOf(
     zone,
     [isPaged(granularity) ? (changed[0]?.[0] ?? at) : at, end],
@@ -142,7 +173,7 @@ async function scopeOf(
     return { changed, covered, buckets: intersect(changed, [covered]) }
   const all =
     granularity === 'billingPeriod'
-      ? intersect(await readOwnPeriods(source, zone, { cycles: meter.cycles, span }), [span])
+      ? intersect(await readOwnPeriods(source, context, { cycles: meter.cycles, span }), [span])
       : divide(zone, covered, granularity)
   return { changed, covered, buckets: all.filter(isChanged) }
 }

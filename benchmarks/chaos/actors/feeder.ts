@@ -43,7 +43,11 @@ export interface Feeder {
 
 const retryMs = 200
 
-export async function createFeeder(rig: Rig, remotes: Remotes, seed: number): Promise<Feeder> {
+export async function createFeeder(
+  rig: Rig,
+  remotes: Remotes,
+  { seed, days }: { readonly seed: number; readonly days?: number },
+): Promise<Feeder> {
   const { store, redisUrl } = rig.stack
   const submission = await createSubmission({ store, redisUrl, profile: rig.profile })
   const files: SentFile[] = []
@@ -79,7 +83,7 @@ export async function createFeeder(rig: Rig, remotes: Remotes, seed: number): Pr
   return {
     files,
     sendNext: async (way) => {
-      const planned = planFile(seed, files.length)
+      const planned = planFile(seed, files.length, days)
       const file = { ...planned, way: planned.isSparse ? planned.way : (way ?? planned.way) }
       const path = join(rig.files, file.name)
       const bytes = bytesOf(file)

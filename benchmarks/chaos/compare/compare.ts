@@ -5,6 +5,7 @@ import type { CustomerCalls } from '../actors/registrar.js'
 import { type ExpectedReceipt, type Published, replay } from '../replay.js'
 import type { RowSum, Value } from '../sums.js'
 import { compareOwners, type Ownership } from './owners.js'
+import { isKept, receiptOf } from './receipts.js'
 import { lines } from './rows.js'
 
 export interface Comparison extends Ownership {
@@ -24,9 +25,10 @@ export interface Comparison extends Ownership {
   readonly filesUnbalanced: string[]
 }
 
-interface Arrived {
+export interface Arrived {
   readonly arrival: number
   readonly file_name: string
+  readonly source: string
   readonly status: string
   readonly settled: number
   /** What the ledger says of rows and quantity, in the words of `recorded`. */
@@ -83,7 +85,7 @@ async function compareWithReplay(
     const own = files.filter((file) => file.family === family)
     const published = publishedOf(own, arrivals)
     const { outcomes, reads, restatements } = replay(published)
-    for (const outcome of outcomes) compareReceipt(found, outcome, arrivals)
+    for (const outcome of outcomes) compareReceipt(rig, found, { outcome, arrivals })
     found.corrections += outcomes.reduce((sum, { restated }) => sum + restated.rows, 0)
     found.late += outcomes.reduce((sum, { late }) => sum + late, 0)
     found.repeats += outcomes.reduce((sum, { duplicate }) => sum + duplicate.rows, 0)
@@ -102,15 +104,16 @@ export function arrivalsOf(rig: Rig): Promise<readonly Arrived[]> {
   const kinds = ['read', 'accepted', 'duplicate', 'superseded', 'rejected']
   const recorded = [...kinds.map(sum), `restated_rows, ' ', toString(restated_net_quantity)`]
   return rig.store.rows<Arrived>({
-    sql: `SELECT a.arrival AS arrival, a.name AS file_name, s.status AS status,
+    sql: `SELECT a.arrival AS arrival, a.name AS file_name, a.source AS source, s.status AS status,
         s.settled_at IS NOT NULL AS settled, concat(${recorded.join(`, ', ', `)}) AS recorded
       FROM arrival AS a LEFT JOIN (SELECT * FROM file_state FINAL) AS s ON s.arrival = a.arrival
       ORDER BY s.published_at, arrival`,
   })
 }
 
-/** Every arrival of a file must have ended, one of them published. */
+/** Every file must be acknowledged, and every arrival of it have ended, one of them published. */
 function compareEnded(found: Comparison, file: SentFile, arrivals: readonly Arrived[]): void {
+  if (!file.isAcknowledged) found.filesUnfinished.push(`${file.name}: not acknowledged`)
   const ours = arrivals.filter((one) => one.file_name === file.name)
   const ended = ours.filter((one) => one.settled === 1)
   const published = ours.filter((one) => one.status === 'published')
@@ -130,17 +133,23 @@ function publishedOf(
     )
 }
 
+/** The ledger and the receipt must say what is due, and the file be kept. */
 function compareReceipt(
+  rig: Rig,
   found: Comparison,
-  outcome: ExpectedReceipt,
-  arrivals: readonly Arrived[],
+  of: { readonly outcome: ExpectedReceipt; readonly arrivals: readonly Arrived[] },
 ): void {
-  const { read, accepted, duplicate, superseded, rejected, restated, file } = outcome
+  const { outcome, arrivals } = of
+  const { arrival, read, accepted, duplicate, superseded, rejected, restated, file } = outcome
   const say = (sum: RowSum) => `${sum.rows} ${formatQuantity(sum.micros)}`
   const due = [read, accepted, duplicate, superseded, rejected, restated].map(say).join(', ')
-  const recorded = arrivals.find(({ arrival }) => arrival === outcome.arrival)?.recorded
-  if (recorded === due) return
-  found.filesUnbalanced.push(`${file.name} ${outcome.arrival}: recorded ${recorded}; due ${due}`)
+  const { recorded = '', source = '' } = arrivals.find((one) => one.arrival === arrival) ?? {}
+  for (const said of [recorded, receiptOf(rig, arrival, file.name)]) {
+    if (said === due) continue
+    found.filesUnbalanced.push(`${file.name} ${arrival}: recorded ${said}; due ${due}`)
+  }
+  if (isKept(rig, source, { arrival, fileName: file.name })) return
+  found.filesUnfinished.push(`${file.name} ${arrival}: not in the archive`)
 }
 
 async function compareReads(

@@ -1,6 +1,7 @@
 import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { sql } from '../../../pipeline/store/sql.js'
 import type { Profile } from '../../../schemas/settings/profile.js'
+import { readOpenRuns } from './failing-runs.js'
 import { grouped, type TableColumn } from './table.js'
 
 /** Bills of a cycle: published, failing, or without a period for today. */
@@ -38,25 +39,28 @@ export const billColumns: readonly TableColumn<BillsShown>[] = [
 ]
 
 /** The latest run of each cycle, failing runs and comparisons, and cycles without a period for today. */
-export function readBills(store: Store, profile: Profile): Promise<readonly BillsShown[]> {
-  return store.rows<BillsShown>({ sql: billsSql(profile) })
+export async function readBills(store: Store, profile: Profile): Promise<readonly BillsShown[]> {
+  const [bills, failing] = await Promise.all([
+    store.rows<BillsShown>({ sql: billsSql(profile) }),
+    readOpenRuns(store, profile),
+  ])
+  const all = failing.map(({ key: _, job: __, ...run }): BillsShown => {
+    return { ...run, state: 'failing', billed: '', bills: '' }
+  })
+  return [...bills, ...all].sort((a, b) => {
+    const inOrder = [a, b].map(({ cycle, first, state }) => [cycle, first, state].join(' '))
+    return a.cycle.length - b.cycle.length || ((inOrder[0] ?? '') < (inOrder[1] ?? '') ? -1 : 1)
+  })
 }
 
-const billsSql = ({ companyCodes, timeZone }: Profile) => sql`SELECT * FROM (
-SELECT billing_cycle_id AS cycle, toString(start_date) AS first, toString(last_date) AS last,
+const billsSql = ({
+  companyCodes,
+  timeZone,
+}: Profile) => sql`SELECT billing_cycle_id AS cycle, toString(start_date) AS first, toString(last_date) AS last,
     'published' AS state, formatDateTime(published_at, '%F %T') AS since,
     toString(r.bills['computed'] + r.bills['incomplete'] + r.bills['projected']) AS billed,
     toString(arraySum(mapValues(r.bills))) AS bills, toUInt32(0) AS failures, '' AS retryAt, '' AS code, '' AS detail
 FROM (SELECT * FROM bill_run WHERE as_of IS NULL ORDER BY run DESC LIMIT 1 BY billing_cycle_id) AS r
-UNION ALL
-SELECT s.billing_cycle_id, toString(s.start_date), toString(c.last_date), 'failing',
-    formatDateTime(since, '%F %T'), '', '', failures, formatDateTime(retry_at, '%F %T'), toString(code), detail
-FROM (SELECT * FROM bill_state FINAL WHERE failures > 0) AS s
-ANY LEFT JOIN billing_cycle AS c ON c.billing_cycle_id = s.billing_cycle_id AND c.start_date = s.start_date
-UNION ALL
-SELECT billing_cycle_id, '', '', 'failing', formatDateTime(since, '%F %T'), '', '', failures,
-    formatDateTime(retry_at, '%F %T'), toString(code), concat('rate comparison failed: ', detail)
-FROM (SELECT * FROM comparison_state FINAL WHERE failures > 0)
 UNION ALL
 SELECT toString(t.billing_cycle_id), '', '', 'no period', '', '', '', 0, '', 'NO_PERIOD',
     concat('the schedule has no period of cycle ', toString(t.billing_cycle_id), ' for today, and ', toString(uniqExact(meter_id)), ' meters have no bill: load a newer BillingCycles file')
@@ -64,6 +68,4 @@ FROM tenancy AS t FINAL
 WHERE valid_to IS NULL AND (SELECT count() FROM billing_cycle) > 0 AND billing_cycle_id NOT IN (
     SELECT billing_cycle_id FROM billing_cycle
     WHERE company_code IN ${companyCodes} AND toDate(now(), ${timeZone}) BETWEEN start_date AND last_date)
-GROUP BY t.billing_cycle_id
-)
-ORDER BY length(cycle), cycle, first, state`
+GROUP BY t.billing_cycle_id`

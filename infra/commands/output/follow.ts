@@ -32,8 +32,9 @@ export async function followFiles(
   files: readonly Arriving[],
   say: (text: string) => void,
 ): Promise<readonly Followed[]> {
-  const { store, redisUrl, profile } = stack
-  const submission = await createSubmission({ store, redisUrl, profile })
+  const { store, redisUrl, profile, home } = stack
+  const { machine } = home
+  const submission = await createSubmission({ store, redisUrl, profile, machine })
   const board = createBoard(files, say)
   try {
     return await Promise.all(

@@ -6,6 +6,7 @@ export interface DataAge {
   readonly company_code: string
   readonly commodity: string
   readonly newest: string
+  /** Whole hours. */
   readonly age_hours: number
   /** Older than the profile's `usage.lateAfterHours`. */
   readonly late: boolean
@@ -20,8 +21,8 @@ export function readDataAges(store: Store, { usage }: Profile): Promise<readonly
 const agesSql = (lateAfterHours: number) => sql`SELECT company_code, feed AS commodity,
     max(least(last_interval_end, received_at)) AS newest_end,
     formatDateTime(newest_end, '%F %T') AS newest,
-    toInt32(dateDiff('hour', newest_end, now())) AS age_hours,
-    age_hours > ${typed('Float64', lateAfterHours)} AS late
+    dateDiff('second', newest_end, now()) / 3600 AS age,
+    toInt32(floor(age)) AS age_hours, age > ${typed('Float64', lateAfterHours)} AS late
 FROM file_load
 WHERE status = 'published' AND last_interval_end IS NOT NULL
 GROUP BY company_code, feed

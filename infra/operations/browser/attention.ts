@@ -4,11 +4,11 @@ import type { StuckFile } from '../problems.js'
 import { confirmDismiss } from './dismiss.js'
 import { badge, type Content, empty } from './elements.js'
 import { html } from './lit-html.js'
-import { countText, instantText, printableName, time } from './text.js'
+import { countText, instantText, printableText, time } from './text.js'
 
 /** A link to the page of a file. */
 export function fileLink(arrival: number, name: string): Content {
-  return html`<a href="file?arrival=${arrival}" class="file">${printableName(name)}</a>`
+  return html`<a href="file?arrival=${arrival}" class="file">${printableText(name)}</a>`
 }
 
 interface Item {
@@ -23,7 +23,7 @@ function item(state: string, about: Content, one: Item): Content {
   const { key, code, detail, todo, since } = one
   const remedy = html`<p class="todo">${todo} Since ${instantText(since)}.</p>`
   const button = html`<button type="button" @click=${() => confirmDismiss(key)}>dismiss</button>`
-  return html`<li>${badge(state)} ${about}<p><strong>${code}</strong>: ${detail}</p>${remedy}${button}</li>`
+  return html`<li>${badge(state)} ${about}<p><strong>${code}</strong>: ${printableText(detail)}</p>${remedy}${button}</li>`
 }
 
 /** Servers that do not answer in time: one line each, whatever panels they concern. */
@@ -42,9 +42,13 @@ function systemText({ name, failures }: Attention['systems'][number]): string {
   return `${name}, ${countText(failures)} failed ${failures === 1 ? 'request' : 'requests'}`
 }
 
-/** Problems: sources, systems and files, each with its remedy. */
+function runText({ job, cycle, first, last }: Attention['runs'][number]): string {
+  return job === 'bill' ? `bills of cycle ${cycle}, ${first} to ${last}` : `rates of cycle ${cycle}`
+}
+
+/** Problems: sources, systems, bills and files, each with its remedy. */
 export function attention(found: Attention): Content {
-  const { waiting, waitingFiles, quarantined, away, failing, systems } = found
+  const { waiting, waitingFiles, quarantined, away, failing, systems, runs } = found
   const { missing, missingCount, missingTodo } = found
   const unlistedMissing = missingCount - missing.length
   const listed = (stuck: readonly StuckFile[], state: string) =>
@@ -64,6 +68,7 @@ export function attention(found: Attention): Content {
     ...systems.map((one) =>
       item('failing', systemText(one), { ...one, key: `system:${one.system}` }),
     ),
+    ...runs.map((one) => item('failing', runText(one), one)),
     ...listed(waiting, 'waiting'),
     ...(unlisted > 0 ? [html`<li>${countText(unlisted)} more files are waiting.</li>`] : []),
     ...listed(quarantined, 'quarantined'),

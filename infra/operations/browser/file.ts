@@ -2,7 +2,7 @@ import type { FileDetail, Reject, RejectKind } from '../file.js'
 import { badge, type Content, find, showStatus, table } from './elements.js'
 import { html, nothing, render } from './lit-html.js'
 import { showSession } from './session.js'
-import { countText, instantText, printableName } from './text.js'
+import { countText, instantText, printableText } from './text.js'
 
 interface RejectPage {
   /** The rejected rows after this place. */
@@ -33,12 +33,12 @@ async function ask<T>(path: string, method = 'GET'): Promise<T> {
 }
 
 function describe({ code, detail, todo }: Refused): string {
-  return [code, detail, todo].filter((part) => part !== undefined).join(': ')
+  return printableText([code, detail, todo].filter((part) => part !== undefined).join(': '))
 }
 
 function facts(pairs: readonly (readonly [string, string | undefined | null])[]): Content {
   const known = pairs.filter(([, value]) => value)
-  return html`<dl>${known.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`
+  return html`<dl>${known.map(([name, value]) => html`<dt>${name}</dt><dd>${printableText(value ?? '')}</dd>`)}</dl>`
 }
 
 const instant = (at: string | undefined | null) => at && instantText(at)
@@ -51,7 +51,7 @@ function copies({ location, downloads }: FileDetail): Content {
   const links = downloads.map(
     (one) => html`<a href="files/${arrival}/download/${one}" download>${titles[one]}</a> `,
   )
-  const place = location === '' ? 'not kept any more' : location
+  const place = location === '' ? 'not kept any more' : printableText(location)
   return html`<p>Location: <span class="file">${place}</span></p><p>${links}</p>`
 }
 
@@ -114,7 +114,7 @@ function acts({ acts, reprocessed, entries, status }: FileDetail): Content {
   const button = (act: Act) => html`<p>
     <button type="button" ?disabled=${acts[act] !== ''} aria-describedby="${act}-why"
       @click=${() => confirmAct(act)}>${act}</button>
-    <span id="${act}-why">${acts[act] || meanings[act]}</span>
+    <span id="${act}-why">${printableText(acts[act] || meanings[act])}</span>
   </p>`
   const again = reprocessed?.arrival
   const link = html`<p>Reprocessed as <a href="file?arrival=${again}">arrival ${again}</a>.</p>`
@@ -155,7 +155,7 @@ async function perform(act: Act): Promise<void> {
 }
 
 function example([line, detail, raw]: RejectKind['examples'][number]): Content {
-  return html`<span class="words">line ${countText(line)}: ${detail}</span><code>${raw}</code>`
+  return html`<span class="words">line ${countText(line)}: ${printableText(detail)}</span><code>${printableText(raw)}</code>`
 }
 
 function rejected({ rejectKinds }: FileDetail): Content {
@@ -178,8 +178,11 @@ function rejected({ rejectKinds }: FileDetail): Content {
       { title: 'line', right: true, cell: ({ line }) => countText(line) },
       { title: 'column', cell: ({ column }) => column },
       { title: 'code', cell: ({ code }) => code },
-      { title: 'reason', cell: ({ detail }) => html`<span class="words">${detail}</span>` },
-      { title: 'row', cell: ({ raw }) => html`<code>${raw}</code>` },
+      {
+        title: 'reason',
+        cell: ({ detail }) => html`<span class="words">${printableText(detail)}</span>`,
+      },
+      { title: 'row', cell: ({ raw }) => html`<code>${printableText(raw)}</code>` },
     ],
     rejects,
   )
@@ -216,10 +219,10 @@ async function show(detail: FileDetail): Promise<void> {
 function draw(detail: FileDetail): void {
   const { name, status, fault, todo, receipt, source, arrivedAt } = detail
   const reason = receipt?.reason
-  document.title = `${printableName(name)} · Tieline operations`
-  const content = html`<h1 class="file">${printableName(name)}</h1>
+  document.title = `${printableText(name)} · Tieline operations`
+  const content = html`<h1 class="file">${printableText(name)}</h1>
     <p>${badge(status)} arrival ${detail.arrival} from ${source}, ${instantText(arrivedAt)}</p>
-    ${reason ? html`<p class=${fault === '' ? nothing : 'fault'}>${reason}</p>` : nothing}
+    ${reason ? html`<p class=${fault === '' ? nothing : 'fault'}>${printableText(reason)}</p>` : nothing}
     ${todo === '' ? nothing : html`<p class="todo">${todo}</p>`}
     ${copies(detail)}
     ${acts(detail)}${outcomes(detail)}${times(detail)}

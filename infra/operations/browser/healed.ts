@@ -1,6 +1,6 @@
 import type { HealedShown } from '../../commands/output/healed-shown.js'
 import { type Content, empty, table } from './elements.js'
-import { countText } from './text.js'
+import { countText, printableText } from './text.js'
 
 /** Restarts of parts and outages of servers, sources and systems that are over. */
 export function healed(shown: readonly HealedShown[]): Content {
@@ -15,7 +15,7 @@ export function healed(shown: readonly HealedShown[]): Content {
       { title: 'times', right: true, cell: ({ times }) => countText(times) },
       {
         title: 'reason',
-        cell: ({ code, detail }) => (code === '' ? detail : `${code}: ${detail}`),
+        cell: ({ code, detail }) => printableText(code === '' ? detail : `${code}: ${detail}`),
       },
     ],
     shown,

@@ -26,9 +26,9 @@ export function clockText(at: number, isExact = false): string {
   return new Date(at * 1_000).toISOString().slice(11, isExact ? 19 : 16)
 }
 
-/** A sender's file name without invisible and direction-changing characters. */
-export function printableName(name: string): string {
-  return name.replace(/\p{C}/gu, '?')
+/** A sender's text without invisible and direction-changing characters. */
+export function printableText(text: string): string {
+  return text.replace(/\p{C}/gu, '?')
 }
 
 /** The time of an instant, UTC. */

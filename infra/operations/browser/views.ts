@@ -12,7 +12,7 @@ import { badge, bar, type Content, empty, oneLine, table } from './elements.js'
 import { gateway } from './gateway.js'
 import { healed } from './healed.js'
 import { html, nothing } from './lit-html.js'
-import { bytes, countText, percent, rough, span, timestamp } from './text.js'
+import { bytes, countText, percent, printableText, rough, span, timestamp } from './text.js'
 
 /** Renders the figures of a panel. */
 export type View = (figures: never) => Content
@@ -207,7 +207,7 @@ function sources(shown: readonly SourceShown[]): Content {
         title: 'reason',
         cell: ({ code, detail, others }) => {
           const reason = code === '' ? '' : `${code}: ${detail}`
-          return [reason, others].filter((text) => text !== '').join('; ')
+          return printableText([reason, others].filter((text) => text !== '').join('; '))
         },
       },
     ],

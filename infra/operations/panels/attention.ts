@@ -1,6 +1,7 @@
 import { readDismissed } from '../../../pipeline/ledger/dismissals.js'
 import { passingFault } from '../../../pipeline/queues/wait.js'
 import { Fault } from '../../../schemas/fault.js'
+import { type FailingRun, readOpenRuns } from '../../commands/output/failing-runs.js'
 import type { SourceShown } from '../../commands/output/sources-shown.js'
 import { type SystemShown, showSystems } from '../../commands/output/systems-shown.js'
 import { readOpenSystems } from '../dismiss.js'
@@ -12,6 +13,7 @@ import { readSourceHealth } from './sources.js'
 /** Listed waiting files; all are counted. While Redis is down, all unfinished files wait. */
 const waitingMax = 20
 const missingMax = 20
+const runsMax = 20
 
 /** What needs attention. */
 export interface Attention extends Omit<Problems, 'away'> {
@@ -28,6 +30,8 @@ export interface Attention extends Omit<Problems, 'away'> {
   readonly failing: readonly (SourceShown & { readonly todo: string })[]
   /** Systems of the utility that fail. */
   readonly systems: readonly (SystemShown & { readonly todo: string })[]
+  /** Bills and comparisons of rates that keep failing. */
+  readonly runs: readonly (FailingRun & { readonly todo: string })[]
 }
 
 /**
@@ -66,21 +70,23 @@ async function readAttention(
     waitingFiles: problems.waiting.length,
     failing: health?.failing ?? known?.failing ?? [],
     systems: health?.systems ?? known?.systems ?? [],
+    runs: health?.runs ?? known?.runs ?? [],
   }
 }
 
 /** Undefined while the store does not answer. */
 async function readFailing(
   source: PanelSource,
-): Promise<Pick<Attention, 'failing' | 'systems'> | undefined> {
+): Promise<Pick<Attention, 'failing' | 'systems' | 'runs'> | undefined> {
   const withTodo = <T extends Pick<SystemShown, 'code' | 'since'>>(one: T) => {
     return { ...one, since: `${one.since.replace(' ', 'T')}Z`, todo: todoOf(one.code) }
   }
   try {
     const { store, profile } = source
-    const [sources, systems, isDismissed] = await Promise.all([
+    const [sources, systems, runs, isDismissed] = await Promise.all([
       readSourceHealth(source),
       readOpenSystems(store, profile),
+      readOpenRuns(store, profile),
       readDismissed(store),
     ])
     return {
@@ -91,6 +97,7 @@ async function readFailing(
           ({ name, since }) => !isDismissed({ key: `source:${name}`, since: new Date(since) }),
         ),
       systems: showSystems(systems).map(withTodo),
+      runs: runs.slice(0, runsMax).map(withTodo),
     }
   } catch (error) {
     if (passingFault(error) === undefined) throw error

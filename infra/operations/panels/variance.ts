@@ -30,13 +30,16 @@ export interface Variance {
 
 type Run = Pick<Variance, 'cycle' | 'from' | 'to' | 'publishedAt'> & { readonly run: string }
 
-/** How the latest compared run differs from the billed amounts; null if no run was compared. */
-export async function readVariance(source: PanelSource): Promise<Variance | null> {
+/**
+ * How the latest compared run differs from the billed amounts, other than runs as of an earlier instant;
+ * null if no run was compared.
+ */
+export async function readVariance(source: Pick<PanelSource, 'store'>): Promise<Variance | null> {
   const [latest] = await query<Run>(
     source,
     sql`SELECT run, billing_cycle_id AS cycle, toString(start_date) AS from, toString(last_date) AS to,
         formatDateTime(published_at, '%FT%TZ') AS publishedAt
-      FROM bill_run WHERE run IN (SELECT DISTINCT run FROM bill_variance_row)
+      FROM bill_run WHERE as_of IS NULL AND run IN (SELECT DISTINCT run FROM bill_variance_row)
       ORDER BY run DESC LIMIT 1`,
   )
   if (latest === undefined) return null

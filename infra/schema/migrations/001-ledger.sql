@@ -4,6 +4,7 @@ CREATE TABLE IF NOT EXISTS {database}.arrival{onCluster} (
     source LowCardinality(String) COMMENT 'source of the profile, or submit if a person submitted the file',
     name String COMMENT 'file name as the sender gave it',
     path String COMMENT 'where the source holds the file',
+    machine String COMMENT 'id of the data folder of the machine on which a person named the file; empty for all other files',
     bytes UInt64 COMMENT 'size in bytes when it was listed',
     modified_ms UInt64 COMMENT 'time of last change when it was listed, milliseconds since 1970',
     force Bool COMMENT 'loaded again on request although the same file is published',

@@ -72,7 +72,7 @@ CREATE TABLE IF NOT EXISTS {database}.erasure{onCluster} (
     external_site_id String COMMENT 'premise that was terminated, empty if all were',
     terminated_on Date COMMENT 'last day of the account',
     ended_at DateTime('UTC') COMMENT 'end of that day',
-    stretches Array(Tuple(meter_id String, external_site_id String, held_from DateTime('UTC'), held_to DateTime('UTC'), weight UInt32)) COMMENT 'intervals in which the account held a meter, and the number of facts they are derived from',
+    stretches Array(Tuple(meter_id String, external_site_id String, held_from DateTime('UTC'), held_to DateTime('UTC'), weight UInt32)) COMMENT 'intervals in which the account held a meter, and the number of facts that those of a meter are derived from, with the first of them',
     counts Map(String, UInt64) COMMENT 'rows that were erased, by table',
     started_at DateTime64(3, 'UTC') COMMENT 'rows of the account are not accepted from this instant on',
     erased_at Nullable(DateTime64(3, 'UTC')) COMMENT 'when erasure was complete; NULL until then',
@@ -88,7 +88,7 @@ CREATE TABLE IF NOT EXISTS {database}.history_request{onCluster} (
     state LowCardinality(String) COMMENT 'open (not requested yet, or no response yet), answered, empty or failed',
     reason LowCardinality(String) COMMENT 'code of the fault that ended it, empty if none',
     arrival UInt32 COMMENT 'arrival of the file created from the response; 0 if none',
-    requested_at DateTime64(3, 'UTC') COMMENT 'when the meter was first registered, or registered again after a failure',
+    requested_at DateTime64(3, 'UTC') COMMENT 'when the request was opened: at the first registration of the meter, or of another account there, or of any after a failure',
     version UInt32 COMMENT 'version of the state of the request; the highest counts',
     recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'when this state was written'
 ) ENGINE = {engine:ReplacingMergeTree(version)}
@@ -176,6 +176,7 @@ CREATE OR REPLACE VIEW {database}.tenancy_event{onCluster} (
     new_account_number String COMMENT 'account after; empty if none is known',
     client_ids Array(String) COMMENT 'clients concerned: those before and after a move, or those that share the account',
     at DateTime64(3, 'UTC') COMMENT 'when the tenancy starts or ends, when the second client was seen, or the first read under the other account',
+    local_day Date COMMENT 'local calendar day of at',
     evidence String COMMENT 'evidence of at',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row got its current values',
     published_seq Nullable(UInt64) COMMENT 'number of the publication of its current values; pull increments by it. NULL for the moment between a change and its publication'
@@ -197,7 +198,7 @@ WITH
          'a later record of the client has the account, the site and the meter'], '') AS evidence_text
 SELECT
     event.1 AS kind, external_site_id, meter_id, event.2 AS old_account_number, event.3 AS new_account_number,
-    event.5 AS client_ids, event.6 AS at, evidence_text AS evidence, p.published_at AS published_at,
+    event.5 AS client_ids, event.6 AS at, toDate(event.6, '{timeZone}') AS local_day, evidence_text AS evidence, p.published_at AS published_at,
     nullIf(p.published_seq, 0) AS published_seq
 FROM
 (
@@ -227,7 +228,7 @@ UNION ALL
 SELECT
     'suspected' AS kind, a.external_site_id AS external_site_id, a.meter_id AS meter_id, t.account_number AS old_account_number,
     a.account_number AS new_account_number, t.client_ids AS client_ids, toDateTime64(a.first_at, 3, 'UTC') AS at,
-    'reads carry an account that no client has' AS evidence, greatest(t.published_at, f.published_at) AS published_at,
+    toDate(a.first_at, '{timeZone}') AS local_day, 'reads carry an account that no client has' AS evidence, greatest(t.published_at, f.published_at) AS published_at,
     if(t.published_seq = 0, NULL, greatest(t.published_seq, f.published_seq)) AS published_seq
 FROM
 (

@@ -10,7 +10,7 @@ CREATE TABLE IF NOT EXISTS {database}.usage_read{onCluster} (
     external_site_id String COMMENT 'premise as sent',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4),
     change UInt64 COMMENT 'change by which a registration claimed a held read; of a read under a new length the arrival or the claim that proved it; 0 for all other reads',
-    is_rekeyed Bool COMMENT 'whether the read is stored under another length since, and no read under this key any more',
+    is_rekeyed Bool COMMENT 'whether no read is under this key any more: it is stored under another length since, or is nobody’s by a correction that is not stored, or that was erased',
     quality Enum8('asSent' = 0, 'estimated' = 1, 'substituted' = 2) COMMENT 'what the sender says of the quantity',
     yields Bool COMMENT 'whether any read that does not yield replaces it, also one that came earlier: an estimate',
     precedence UInt64 MATERIALIZED if(yields, version, bitOr(version, 9223372036854775808)) COMMENT 'of the reads under one key the one with the highest counts' CODEC(DoubleDelta, LZ4),
@@ -436,7 +436,7 @@ CREATE OR REPLACE VIEW {database}.usage_change{onCluster} (
     last_local_day Date COMMENT 'last local calendar day whose reads changed, inclusive',
     client_ids_before Array(String) COMMENT 'clients that owned the reads before; an erasure names none, and removes clients who have nothing at the meter any more',
     client_ids_after Array(String) COMMENT 'clients that own the reads since; empty if nobody does, or if they were erased later',
-    cause String COMMENT 'ownership: a registration, a move or the end of a tenancy; read: a file moved reads to another account or premise or proved another length for them, or a registration claimed held reads; cost: another rate, cycle or unit; erasure: an account was erased, and its reads are gone'
+    cause String COMMENT 'ownership: a registration, a move or the end of a tenancy; read: a file moved reads to another account or premise or proved another length for them, a repair brought missing reads back, or a registration claimed held reads; cost: another rate, cycle or unit; erasure: an account was erased, and its reads are gone'
 ) AS SELECT
     p.published_seq AS published_seq, p.published_at AS published_at, r.meter_id AS meter_id, r.local_day AS local_day,
     r.last_local_day AS last_local_day, r.client_ids_before AS client_ids_before, r.client_ids_after AS client_ids_after,

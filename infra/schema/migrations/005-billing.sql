@@ -149,7 +149,8 @@ CREATE TABLE IF NOT EXISTS {database}.invoice_line_row{onCluster} (
     line_type LowCardinality(String) COMMENT 'Energy, Delivery, Fixed, Tax, Rider, Program, Adjustment or Credit',
     description String COMMENT 'text of the line',
     amount Decimal(18, 6) COMMENT 'dollars',
-    version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
+    version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4),
+    is_end Bool COMMENT 'whether no line is under this key any more: a correction that is not stored, or that was erased, has moved it to another account'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (invoice_number, line_number, version)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
@@ -174,19 +175,20 @@ CREATE OR REPLACE VIEW {database}.invoice_line{onCluster} (
 FROM
 (
     SELECT invoice_number, line_number, max(version) AS last_version,
-        argMax((account_number, invoice_date, due_date, line_type, description, amount, f.file_id, f.published_at, f.published_seq), version) AS latest
+        argMax((account_number, invoice_date, due_date, line_type, description, amount, f.file_id, f.published_at, f.published_seq, is_end), version) AS latest
     FROM {database}.invoice_line_row AS r
     INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY invoice_number, line_number
 )
+WHERE NOT latest.10
 COMMENT 'The lines of invoices: one current row for each invoice and line; the latest arrival counts';
 
 CREATE OR REPLACE VIEW {database}.invoice_line_restatement{onCluster} (
     invoice_number String COMMENT 'number of the invoice',
     line_number UInt32 COMMENT 'number of the line on its invoice',
     old Map(String, String) COMMENT 'the other columns as they were',
-    new Map(String, String) COMMENT 'the other columns as a later row has them',
+    new Map(String, String) COMMENT 'the other columns as a later row has them, empty where it belongs to an account whose rows are not stored',
     old_file_id String COMMENT 'sha256 of the file that the old row came in',
     new_file_id String COMMENT 'sha256 of the file that replaced it',
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
@@ -195,7 +197,7 @@ CREATE OR REPLACE VIEW {database}.invoice_line_restatement{onCluster} (
 ) AS SELECT invoice_number, line_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
-    SELECT invoice_number, line_number, version, map('account_number', toString(account_number), 'invoice_date', toString(invoice_date), 'due_date', ifNull(toString(due_date), ''), 'line_type', toString(line_type), 'description', toString(description), 'amount', toString(amount)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
+    SELECT invoice_number, line_number, version, mapFilter((name, value) -> NOT is_end, map('account_number', toString(account_number), 'invoice_date', toString(invoice_date), 'due_date', ifNull(toString(due_date), ''), 'line_type', toString(line_type), 'description', toString(description), 'amount', toString(amount))) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
         lagInFrame(new) OVER earlier AS old, lagInFrame(f.file_id) OVER earlier AS old_file_id, row_number() OVER earlier AS number
     FROM (SELECT * FROM {database}.invoice_line_row LIMIT 1 BY invoice_number, line_number, version) AS r
     INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
@@ -275,7 +277,7 @@ CREATE TABLE IF NOT EXISTS {database}.termination_row{onCluster} (
     reason String COMMENT 'reason, empty where not given',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
-ORDER BY (account_number, meter_id, version)
+ORDER BY (account_number, external_site_id, meter_id, version)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 COMMENT 'Storage behind termination: the rows of every file, those that were replaced too';
 
@@ -290,21 +292,22 @@ CREATE OR REPLACE VIEW {database}.termination{onCluster} (
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
-    account_number, latest.1 AS external_site_id, meter_id, latest.2 AS termination_date, latest.3 AS reason,
-    latest.4 AS file_id, last_version AS version, latest.5 AS published_at, latest.6 AS published_seq
+    account_number, external_site_id, meter_id, latest.1 AS termination_date, latest.2 AS reason,
+    latest.3 AS file_id, last_version AS version, latest.4 AS published_at, latest.5 AS published_seq
 FROM
 (
-    SELECT account_number, meter_id, max(version) AS last_version,
-        argMax((external_site_id, termination_date, reason, f.file_id, f.published_at, f.published_seq), version) AS latest
+    SELECT account_number, external_site_id, meter_id, max(version) AS last_version,
+        argMax((termination_date, reason, f.file_id, f.published_at, f.published_seq), version) AS latest
     FROM {database}.termination_row AS r
     INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
-    GROUP BY account_number, meter_id
+    GROUP BY account_number, external_site_id, meter_id
 )
-COMMENT 'Accounts that were closed: one current row for each account and meter; the latest arrival counts';
+COMMENT 'Accounts that were closed: one current row for each account, premise and meter; the latest arrival counts';
 
 CREATE OR REPLACE VIEW {database}.termination_restatement{onCluster} (
     account_number String COMMENT 'contract account',
+    external_site_id String COMMENT 'premise, empty for all premises of the account',
     meter_id String COMMENT 'meter, empty for all meters of the account',
     old Map(String, String) COMMENT 'the other columns as they were',
     new Map(String, String) COMMENT 'the other columns as a later row has them',
@@ -313,15 +316,15 @@ CREATE OR REPLACE VIEW {database}.termination_restatement{onCluster} (
     restated_at DateTime64(3, 'UTC') COMMENT 'when the new row became visible',
     published_at DateTime64(3, 'UTC') COMMENT 'the same',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
-) AS SELECT account_number, meter_id, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
+) AS SELECT account_number, external_site_id, meter_id, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
-    SELECT account_number, meter_id, version, map('external_site_id', toString(external_site_id), 'termination_date', toString(termination_date), 'reason', toString(reason)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
+    SELECT account_number, external_site_id, meter_id, version, map('termination_date', toString(termination_date), 'reason', toString(reason)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
         lagInFrame(new) OVER earlier AS old, lagInFrame(f.file_id) OVER earlier AS old_file_id, row_number() OVER earlier AS number
-    FROM (SELECT * FROM {database}.termination_row LIMIT 1 BY account_number, meter_id, version) AS r
+    FROM (SELECT * FROM {database}.termination_row LIMIT 1 BY account_number, external_site_id, meter_id, version) AS r
     INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
-    WINDOW earlier AS (PARTITION BY account_number, meter_id ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
+    WINDOW earlier AS (PARTITION BY account_number, external_site_id, meter_id ORDER BY version ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
 )
 WHERE number > 1 AND new != old
 COMMENT 'Rows of termination that a later row of the same key replaced with other values';
@@ -335,24 +338,28 @@ CREATE OR REPLACE VIEW {database}.bill_history{onCluster} (
     total_consumption Decimal(18, 6) COMMENT 'energy consumed in the period, as sent',
     cost Nullable(Decimal(18, 6)) COMMENT 'dollars charged, NULL where not given',
     document_number String COMMENT 'number of the billing document, empty where not given',
-    state String COMMENT 'current; cancelled if another document reverses its quantity and cost; cancellation: that other document',
+    state String COMMENT 'current; cancelled if a later document reverses its quantity and cost; cancellation: that later document',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
     account_number, external_site_id, meter_id, billing_start_date, billing_end_date, total_consumption, cost, document_number,
-    if(number <= least(charges, credits), if(is_credit, 'cancellation', 'cancelled'), 'current') AS state,
+    multiIf(reversal = 0, 'current', version < reversal, 'cancelled', 'cancellation') AS state,
     file_id, version, published_at, last_seq AS published_seq
 FROM
 (
-    SELECT *, max(published_seq) OVER same AS last_seq, total_consumption < 0 OR ifNull(cost < 0, 0) AS is_credit,
-        countIf(is_credit) OVER same AS credits, countIf(NOT is_credit) OVER same AS charges,
-        row_number() OVER (PARTITION BY account_number, meter_id, billing_start_date, billing_end_date,
-            abs(total_consumption), ifNull(abs(cost), 0), is_credit ORDER BY version) AS number
-    FROM {database}.billing_period
-    WINDOW same AS (PARTITION BY account_number, meter_id, billing_start_date, billing_end_date,
-        abs(total_consumption), ifNull(abs(cost), 0))
+    SELECT *, if(side > 0, credits, charges)[row_number() OVER (same_side ORDER BY version)] AS reversal
+    FROM
+    (
+        SELECT *, sign(if(total_consumption != 0, total_consumption, ifNull(cost, 0))) AS side,
+            side * total_consumption AS amount, side * ifNull(cost, 0) AS dollars,
+            max(published_seq) OVER (PARTITION BY account_number, meter_id, billing_start_date) AS last_seq,
+            arraySort(groupArrayIf(version, side > 0) OVER same) AS charges, arraySort(groupArrayIf(version, side < 0) OVER same) AS credits
+        FROM {database}.billing_period
+        WINDOW same AS (PARTITION BY account_number, meter_id, billing_start_date, billing_end_date, amount, dollars)
+    )
+    WINDOW same_side AS (PARTITION BY account_number, meter_id, billing_start_date, billing_end_date, amount, dollars, side)
 )
 COMMENT 'Bills of the utility with their state; cancelled and rebilled documents of one period are separate rows';
 
@@ -380,21 +387,34 @@ WHERE a.version < b.version AND a.billing_start_date < b.billing_end_date AND b.
 COMMENT 'Current bills of one meter whose periods overlap by more than the day on which one ends and the next begins';
 
 CREATE OR REPLACE VIEW {database}.tenancy_hint{onCluster} (
-    kind String COMMENT 'bill: the meter became active for the account; ended: the account was terminated',
+    kind String COMMENT 'bill: the meter became active for the account; undated: bills said so once and, corrected, do no longer; ended: the account was terminated',
     account_number String COMMENT 'contract account',
     external_site_id String COMMENT 'premise, empty for all',
     meter_id String COMMENT 'meter, empty for all',
     at DateTime('UTC') COMMENT 'instant of the start or end; of several starts the first one',
     last_at DateTime('UTC') COMMENT 'of several starts the last one',
     evidence_order UInt64 COMMENT 'order in which the evidence arrived',
-    weight UInt32 COMMENT 'number of facts'
+    weight UInt32 COMMENT 'number of facts; of bills how many rows there ever were'
 ) AS
-    SELECT 'bill' AS kind, account_number, external_site_id, meter_id,
-        toTimeZone(toDateTime(min(assumeNotNull(meter_effective_date)), '{timeZone}'), 'UTC') AS at,
-        toTimeZone(toDateTime(max(assumeNotNull(meter_effective_date)), '{timeZone}'), 'UTC') AS last_at, max(version) AS evidence_order, toUInt32(1) AS weight
-    FROM {database}.billing_period
-    WHERE meter_effective_date IS NOT NULL
-    GROUP BY account_number, external_site_id, meter_id
+    SELECT if(empty(dates), 'undated', 'bill') AS kind, account_number, site AS external_site_id, meter_id,
+        toTimeZone(toDateTime(arrayMin(dates), '{timeZone}'), 'UTC') AS at,
+        toTimeZone(toDateTime(arrayMax(dates), '{timeZone}'), 'UTC') AS last_at, last_version AS evidence_order, weight
+    FROM
+    (
+        SELECT account_number, meter_id, max(last_row) AS last_version, toUInt32(sum(rows)) AS weight,
+            groupArray((latest.1, latest.2)) AS bills, arrayJoin(groupUniqArrayArray(dated)) AS site,
+            arrayMap(b -> assumeNotNull(b.2), arrayFilter(b -> b.1 = site AND b.2 IS NOT NULL, bills)) AS dates
+        FROM
+        (
+            SELECT account_number, meter_id, max(version) AS last_row, uniqExact(version) AS rows,
+                argMax((external_site_id, meter_effective_date), version) AS latest,
+                groupUniqArrayIf(external_site_id, meter_effective_date IS NOT NULL) AS dated
+            FROM {database}.billing_period_row
+            WHERE bitShiftRight(version, 32) IN (SELECT toUInt64(arrival) FROM {database}.publication WHERE arrival != 0)
+            GROUP BY account_number, meter_id, billing_start_date, document_number
+        )
+        GROUP BY account_number, meter_id
+    )
 UNION ALL
     SELECT 'ended' AS kind, account_number, external_site_id, meter_id,
         toTimeZone(toDateTime(termination_date + 1, '{timeZone}'), 'UTC') AS at, at AS last_at, version AS evidence_order, toUInt32(1) AS weight

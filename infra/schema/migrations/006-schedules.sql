@@ -1,30 +1,47 @@
 CREATE TABLE IF NOT EXISTS {database}.schedule_version{onCluster} (
     arrival UInt32 COMMENT 'number of the arrival',
     feed LowCardinality(String) COMMENT 'feed of the complete schedule',
-    company_code LowCardinality(String) COMMENT 'company of the schedule',
-    first_start Date COMMENT 'first day on which one of its rows is in force'
+    company_code String COMMENT 'company of the schedule',
+    code String COMMENT 'billing cycle or rate code that the version has; empty for all that it lacks',
+    first_start Date COMMENT 'first day on which the version applies to the code; for a row of every year, the day of the file'
 ) ENGINE = {engine:ReplacingMergeTree}
-ORDER BY (feed, company_code, arrival)
+ORDER BY (feed, company_code, arrival, code)
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
-COMMENT 'Versions of complete schedules, written before they are published';
+COMMENT 'Versions of complete schedules and the codes that they have, written before they are published';
 
 CREATE OR REPLACE VIEW {database}.schedule_in_force{onCluster} (
     arrival UInt64 COMMENT 'number of the arrival',
     feed String COMMENT 'feed of the complete schedule',
     company_code String COMMENT 'company of the schedule',
-    first_start Date COMMENT 'first day on which one of its rows is in force',
+    code String COMMENT 'billing cycle or rate code that the version has; empty for all that it lacks',
+    first_start Date COMMENT 'first day on which the version applies to the code',
     file_id String COMMENT 'sha256 of the file',
     published_at DateTime64(3, 'UTC') COMMENT 'when it became visible',
     published_seq UInt64 COMMENT 'number of its publication',
-    replaced_from Date COMMENT 'a later version replaces rows that end on or after this day; the maximum date if there is no later version'
+    in_force_from Date COMMENT 'first_start where an earlier version has the code, else 1970-01-01',
+    replaced_from Date COMMENT 'first day on which a later version applies to the code; the maximum date if there is none'
 ) AS SELECT
-    toUInt64(v.arrival) AS arrival, toString(v.feed) AS feed, toString(v.company_code) AS company_code, v.first_start AS first_start,
-    f.file_id AS file_id, f.published_at AS published_at, f.published_seq AS published_seq,
-    if(count() OVER later = 0, toDate('2149-06-06'), min(v.first_start) OVER later) AS replaced_from
-FROM {database}.schedule_version AS v FINAL
-INNER JOIN (SELECT arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f ON f.arrival = v.arrival
-WINDOW later AS (PARTITION BY v.feed, v.company_code ORDER BY v.arrival ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
-COMMENT 'Published versions of complete schedules, and the day from which each is replaced';
+    v.arrival AS arrival, v.feed AS feed, v.company_code AS company_code, v.code AS code, v.first_start AS first_start,
+    any(v.file_id) AS file_id, any(v.published_at) AS published_at, any(v.published_seq) AS published_seq,
+    if(countIf(o.arrival < v.arrival AND mapContains(o.starts, v.code)) > 0, v.first_start, toDate('1970-01-01')) AS in_force_from,
+    if(countIf(o.arrival > v.arrival) = 0, toDate('2149-06-06'),
+        minIf(o.starts[if(mapContains(o.starts, v.code), v.code, '')], o.arrival > v.arrival)) AS replaced_from
+FROM
+(
+    SELECT toUInt64(n.arrival) AS arrival, toString(n.feed) AS feed, n.company_code AS company_code, n.code AS code, n.first_start AS first_start,
+        p.file_id AS file_id, p.published_at AS published_at, p.published_seq AS published_seq
+    FROM {database}.schedule_version AS n FINAL
+    INNER JOIN (SELECT arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS p ON p.arrival = n.arrival
+) AS v
+INNER JOIN
+(
+    SELECT arrival, feed, company_code, mapFromArrays(groupArray(code), groupArray(first_start)) AS starts
+    FROM {database}.schedule_version FINAL
+    WHERE arrival IN (SELECT arrival FROM {database}.publication WHERE arrival != 0)
+    GROUP BY arrival, feed, company_code
+) AS o ON o.feed = v.feed AND o.company_code = v.company_code
+GROUP BY arrival, feed, company_code, code, first_start
+COMMENT 'Published versions of complete schedules by code, and the days on which each applies';
 
 CREATE TABLE IF NOT EXISTS {database}.billing_cycle_row{onCluster} (
     billing_cycle_id String COMMENT 'billing cycle, as text',
@@ -51,18 +68,21 @@ CREATE OR REPLACE VIEW {database}.billing_cycle{onCluster} (
     company_code, file_id, version, published_at, published_seq
 FROM
 (
-    SELECT *, max(next_start = end_date) OVER (PARTITION BY company_code, billing_cycle_id, arrival) AS is_exclusive
+    SELECT *, max(next_start = end_date) OVER (PARTITION BY arrival, billing_cycle_id) OR (
+        max(next_start) OVER (PARTITION BY arrival, billing_cycle_id) = '1970-01-01'
+        AND max(next_start = end_date) OVER (PARTITION BY arrival) AND NOT max(next_start > end_date) OVER (PARTITION BY arrival)) AS is_exclusive
     FROM
     (
         SELECT r.billing_cycle_id AS billing_cycle_id, r.start_date AS start_date, r.end_date AS end_date, r.version AS version,
             f.company_code AS company_code, f.file_id AS file_id, f.published_at AS published_at, f.published_seq AS published_seq, f.arrival AS arrival, f.replaced_from AS replaced_from,
             leadInFrame(r.start_date) OVER (PARTITION BY f.arrival, r.billing_cycle_id ORDER BY r.start_date ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS next_start
         FROM (SELECT * FROM {database}.billing_cycle_row LIMIT 1 BY version) AS r
-        INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'BillingCycles') AS f ON f.arrival = bitShiftRight(r.version, 32)
+        INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'BillingCycles') AS f
+            ON f.arrival = bitShiftRight(r.version, 32) AND f.code = r.billing_cycle_id
     )
 )
 WHERE replaced_from = '2149-06-06' OR if(is_exclusive, end_date - 1, end_date) < replaced_from
-COMMENT 'The billing cycle schedule in force: one row for each cycle and period; a later version replaces the one before, of which rows that ended before it stay';
+COMMENT 'The billing cycle schedule in force: one row for each cycle and period; a later version replaces the one before, of which periods stay that ended before the first one of their cycle there';
 
 CREATE TABLE IF NOT EXISTS {database}.rate_code_row{onCluster} (
     rate_code String COMMENT 'rate code',
@@ -91,9 +111,9 @@ CREATE OR REPLACE VIEW {database}.rate_code{onCluster} (
     r.rate_code AS rate_code, r.description AS description, r.rate_type AS rate_type, r.commodity AS commodity, r.unit_of_measure AS unit_of_measure,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_code_row LIMIT 1 BY version) AS r
-INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateCodes') AS f ON f.arrival = bitShiftRight(r.version, 32)
+INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateCodes' AND code = '') AS f ON f.arrival = bitShiftRight(r.version, 32)
 WHERE f.replaced_from = '2149-06-06'
-COMMENT 'The rate codes in force; a later version replaces the one before, of which rows that ended before it stay';
+COMMENT 'The rate codes in force: those of the latest version. A bill of earlier days also finds codes that it lacks';
 
 CREATE TABLE IF NOT EXISTS {database}.rate_tou_row{onCluster} (
     rate_code String COMMENT 'rate code',
@@ -121,18 +141,23 @@ CREATE OR REPLACE VIEW {database}.rate_tou{onCluster} (
     rate_end_date String COMMENT 'last day in force, empty if open-ended',
     day_type LowCardinality(String) COMMENT 'Weekday, Weekend, Holiday, WeekendHoliday or All',
     component LowCardinality(String) COMMENT 'component of the price, Energy by default',
+    in_force_from Date COMMENT 'first day on which a row of every year applies; 1970-01-01 unless an earlier version has the code',
+    in_force_to Date COMMENT 'last day on which a row of every year applies; the maximum date unless a later version has replaced it',
     company_code String COMMENT 'company of the schedule',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
-    r.rate_code AS rate_code, r.name AS name, r.amount AS amount, r.start_hour AS start_hour, r.end_hour AS end_hour, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date, r.day_type AS day_type, r.component AS component,
+    r.rate_code AS rate_code, r.name AS name, r.amount AS amount, r.start_hour AS start_hour, r.end_hour AS end_hour, r.rate_start_date AS rate_start_date, if(startsWith(r.rate_start_date, '--') OR r.rate_end_date != '' AND r.rate_end_date < toString(f.replaced_from)
+        OR f.replaced_from = '2149-06-06', r.rate_end_date, toString(f.replaced_from - 1)) AS rate_end_date, r.day_type AS day_type, r.component AS component,
+    f.in_force_from AS in_force_from, if(f.replaced_from = '2149-06-06', f.replaced_from, f.replaced_from - 1) AS in_force_to,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_tou_row LIMIT 1 BY version) AS r
-INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateTou') AS f ON f.arrival = bitShiftRight(r.version, 32)
-WHERE f.replaced_from = '2149-06-06' OR toDateOrZero(if(match(r.rate_end_date, '^[0-9]'), r.rate_end_date, '2149-06-06')) < f.replaced_from
-COMMENT 'Time-of-use prices in force; a later version replaces the one before, of which rows that ended before it stay';
+INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateTou') AS f
+    ON f.arrival = bitShiftRight(r.version, 32) AND f.code = r.rate_code
+WHERE if(startsWith(r.rate_start_date, '--'), f.in_force_from, toDate(r.rate_start_date)) < f.replaced_from
+COMMENT 'Time-of-use prices in force; a later version of a rate code applies from its first day; rate_end_date of the one before is the day before that';
 
 CREATE TABLE IF NOT EXISTS {database}.rate_tier_row{onCluster} (
     rate_code String COMMENT 'rate code',
@@ -164,12 +189,13 @@ CREATE OR REPLACE VIEW {database}.rate_tier{onCluster} (
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
-    r.rate_code AS rate_code, r.tier AS tier, r.daily_prorate_factor AS daily_prorate_factor, r.amount AS amount, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date, r.period_limit AS period_limit, r.component AS component,
+    r.rate_code AS rate_code, r.tier AS tier, r.daily_prorate_factor AS daily_prorate_factor, r.amount AS amount, r.rate_start_date AS rate_start_date, if(f.replaced_from = '2149-06-06' OR r.rate_end_date < f.replaced_from, r.rate_end_date, f.replaced_from - 1) AS rate_end_date, r.period_limit AS period_limit, r.component AS component,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_tier_row LIMIT 1 BY version) AS r
-INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateTiers') AS f ON f.arrival = bitShiftRight(r.version, 32)
-WHERE f.replaced_from = '2149-06-06' OR ifNull(r.rate_end_date, toDate('2149-06-06')) < f.replaced_from
-COMMENT 'Tiered prices in force; a later version replaces the one before, of which rows that ended before it stay';
+INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateTiers') AS f
+    ON f.arrival = bitShiftRight(r.version, 32) AND f.code = r.rate_code
+WHERE r.rate_start_date < f.replaced_from
+COMMENT 'Tiered prices in force; a later version of a rate code applies from its first day; rate_end_date of the one before is the day before that';
 
 CREATE TABLE IF NOT EXISTS {database}.rate_flat_row{onCluster} (
     rate_code String COMMENT 'rate code',
@@ -195,12 +221,13 @@ CREATE OR REPLACE VIEW {database}.rate_flat{onCluster} (
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
-    r.rate_code AS rate_code, r.amount AS amount, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date, r.component AS component,
+    r.rate_code AS rate_code, r.amount AS amount, r.rate_start_date AS rate_start_date, if(f.replaced_from = '2149-06-06' OR r.rate_end_date < f.replaced_from, r.rate_end_date, f.replaced_from - 1) AS rate_end_date, r.component AS component,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_flat_row LIMIT 1 BY version) AS r
-INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateFlat') AS f ON f.arrival = bitShiftRight(r.version, 32)
-WHERE f.replaced_from = '2149-06-06' OR ifNull(r.rate_end_date, toDate('2149-06-06')) < f.replaced_from
-COMMENT 'Flat prices in force; a later version replaces the one before, of which rows that ended before it stay';
+INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateFlat') AS f
+    ON f.arrival = bitShiftRight(r.version, 32) AND f.code = r.rate_code
+WHERE r.rate_start_date < f.replaced_from
+COMMENT 'Flat prices in force; a later version of a rate code applies from its first day; rate_end_date of the one before is the day before that';
 
 CREATE TABLE IF NOT EXISTS {database}.rate_fixed_row{onCluster} (
     rate_code String COMMENT 'rate code',
@@ -232,12 +259,13 @@ CREATE OR REPLACE VIEW {database}.rate_fixed{onCluster} (
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
-    r.rate_code AS rate_code, r.name AS name, r.kind AS kind, r.basis AS basis, r.amount AS amount, r.taxable AS taxable, r.rate_start_date AS rate_start_date, r.rate_end_date AS rate_end_date,
+    r.rate_code AS rate_code, r.name AS name, r.kind AS kind, r.basis AS basis, r.amount AS amount, r.taxable AS taxable, r.rate_start_date AS rate_start_date, if(f.replaced_from = '2149-06-06' OR r.rate_end_date < f.replaced_from, r.rate_end_date, f.replaced_from - 1) AS rate_end_date,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.rate_fixed_row LIMIT 1 BY version) AS r
-INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateFixed') AS f ON f.arrival = bitShiftRight(r.version, 32)
-WHERE f.replaced_from = '2149-06-06' OR ifNull(r.rate_end_date, toDate('2149-06-06')) < f.replaced_from
-COMMENT 'Fixed charges, taxes, credits and minimums in force; a later version replaces the one before, of which rows that ended before it stay';
+INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'RateFixed') AS f
+    ON f.arrival = bitShiftRight(r.version, 32) AND f.code = r.rate_code
+WHERE r.rate_start_date < f.replaced_from
+COMMENT 'Fixed charges, taxes, credits and minimums in force; a later version of a rate code applies from its first day; rate_end_date of the one before is the day before that';
 
 CREATE TABLE IF NOT EXISTS {database}.holiday_row{onCluster} (
     date Date COMMENT 'the holiday',
@@ -262,6 +290,6 @@ CREATE OR REPLACE VIEW {database}.holiday{onCluster} (
     r.date AS date, r.name AS name, r.rate_code AS rate_code,
     f.company_code AS company_code, f.file_id AS file_id, r.version AS version, f.published_at AS published_at, f.published_seq AS published_seq
 FROM (SELECT * FROM {database}.holiday_row LIMIT 1 BY version) AS r
-INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'Holidays') AS f ON f.arrival = bitShiftRight(r.version, 32)
-WHERE f.replaced_from = '2149-06-06' OR r.date < f.replaced_from
+INNER JOIN (SELECT * FROM {database}.schedule_in_force WHERE feed = 'Holidays' AND code = '') AS f ON f.arrival = bitShiftRight(r.version, 32)
+WHERE r.date < f.replaced_from
 COMMENT 'The holidays in force; a later version replaces the one before, of which rows that ended before it stay';

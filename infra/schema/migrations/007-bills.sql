@@ -246,7 +246,7 @@ FROM
     INNER JOIN (SELECT * FROM {database}.bill_plan FINAL) AS p ON p.run = b.run AND p.plan = b.plan
 )
 WHERE kind != 'Minimum' OR amount != 0
-COMMENT 'The lines of projected bills; they add up to the total';
+COMMENT 'The lines of projected bills; they add up to the total, or with billing.rounding total to what it was rounded from';
 
 CREATE OR REPLACE VIEW {database}.projected_bill_restatement{onCluster} (
     account_number String COMMENT 'contract account, empty if the utility has none',

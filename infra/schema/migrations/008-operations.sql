@@ -49,9 +49,9 @@ COMMENT 'Notifications to the alert receiver; an attempt is claimed before it is
 
 CREATE TABLE IF NOT EXISTS {database}.verification{onCluster} (
     kind LowCardinality(String) COMMENT 'rows, days, part, ledger, chunk or archive; run for the verification itself',
-    subject String COMMENT 'what was verified: an arrival, a part, a file; of a run what it covered',
+    subject String COMMENT 'what was verified: an arrival, a part, a file with its machine; of a run what it covered',
     arrival UInt32 COMMENT 'number of the arrival, 0 if none',
-    rows UInt64 COMMENT 'missing rows; of a run the rows that were expected',
+    rows UInt64 COMMENT 'missing rows, meters of a day whose sums differ, or missing numbers of the ledger; of a run the rows that were expected',
     quantity Decimal(38, 6) COMMENT 'missing control total',
     detail String COMMENT 'the same as a sentence',
     open Bool COMMENT 'whether it is missing or damaged; false once a later verification found it in order',

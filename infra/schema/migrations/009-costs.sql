@@ -264,7 +264,7 @@ FROM
                                 (
                                   SELECT *, arrayMin(held_series.1) AS read_seconds, arrayFlatten(arrayMap(s -> s.2, arrayFilter(s -> s.1 = read_seconds, held_series))) AS held,
                                     arrayFilter(read -> read.3 BETWEEN 1 AND quarters,
-                                    arrayMap(read -> (read.1, read.2, intDiv(toInt32(read.1) - toInt32(begins_at), 900) + 1 + if(read_seconds >= 86400, 48, 0)),
+                                    arrayMap(read -> (read.1, read.2, if(read_seconds >= 86400, 49, intDiv(toInt32(read.1) - toInt32(begins_at), 900) + 1)),
                                         if(arrayAll(step -> step >= 0, arrayDifference(arrayMap(at -> toInt64(at), held.1))), held, arraySort(held)))) AS reads
                                   FROM
                                   (

@@ -70,6 +70,7 @@ export async function createChild<O, D>(options: ChildOptions<O>): Promise<Child
       else child.kill('SIGTERM')
     },
     readyMsMax: 60_000,
+    logPath: `${logPath} and ${options.name}.out`,
     stopMsMax: options.stopMsMax,
     ...(options.onEvent && { onEvent: options.onEvent }),
     onRestart: options.onRestart,

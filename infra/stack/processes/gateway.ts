@@ -1,5 +1,6 @@
 import { renameSync } from 'node:fs'
 import { createGateway } from '../../../api/gateway.js'
+import { logFault } from '../../../pipeline/failure.js'
 import { createOpenFeed } from '../../../pipeline/green-button/feed.js'
 import { createSharedUsage } from '../../../pipeline/green-button/shared-usage.js'
 import { createIntake } from '../../../pipeline/intake/intake.js'
@@ -77,6 +78,6 @@ serveParent<GatewayProcessOptions>('gateway', async (options, { log }) => {
 
 function logFailure(log: Log, error: unknown, requestId: string): void {
   const id = requestId === '' ? {} : { requestId }
-  if (error instanceof Fault) log.warn({ ...id, code: error.code }, error.detail)
+  if (error instanceof Fault) logFault(log, error, { more: id })
   else log.error({ ...id, err: error }, 'a request failed unexpectedly')
 }

@@ -13,6 +13,8 @@ export interface SupervisedOptions {
   /** Asks the child to stop gracefully; SIGKILL follows after `stopMsMax`. */
   readonly stop: (child: ChildProcess) => void
   readonly readyMsMax: number
+  /** The log that shows why a start fails, for messages. */
+  readonly logPath: string
   readonly stopMsMax: number
   /** Called with a log message when the child ends, restarts or fails to start. */
   readonly onEvent?: (event: string) => void
@@ -90,9 +92,9 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
 async function startOnce(options: SupervisedOptions): Promise<ChildProcess> {
   const child = options.start()
   try {
-    const started = Promise.race([options.ready(child), failure(child, options.name)])
+    const started = Promise.race([options.ready(child), failure(child, options)])
     await withDeadline(started, options.readyMsMax, () => {
-      throw new Fault('CONFIG', `${options.name} was not ready within ${options.readyMsMax} ms`)
+      throw toLateFault(options)
     })
     return child
   } catch (error) {
@@ -102,13 +104,20 @@ async function startOnce(options: SupervisedOptions): Promise<ChildProcess> {
   }
 }
 
-function failure(child: ChildProcess, name: string): Promise<never> {
+function toLateFault({ name, readyMsMax, logPath }: SupervisedOptions): Fault {
+  const late = `${name} was not ready within ${readyMsMax / 1_000} s`
+  const remedy = 'if the machine is busy, stop other programs or give it more memory and cores'
+  return new Fault('CONFIG', `${late}; see ${logPath} for what it waits for; ${remedy}`)
+}
+
+function failure(child: ChildProcess, { name, logPath }: SupervisedOptions): Promise<never> {
   return new Promise((_, reject) => {
     child.once('error', (cause) => {
       reject(new Fault('MISSING_PROGRAM', `${name} cannot be run: ${cause.message}`, { cause }))
     })
     child.once('exit', () => {
-      reject(new Fault('CONFIG', `${name} ended while starting (${endOf(child)})`))
+      const detail = `${name} ended while starting (${endOf(child)})`
+      reject(new Fault('CONFIG', `${detail}; see ${logPath} for the reason`))
     })
   })
 }

@@ -1,5 +1,7 @@
 import { createRestMdm } from '../../../api/mdm/rest.js'
+import { logFault } from '../../../pipeline/failure.js'
 import { createSystems } from '../../../pipeline/ledger/systems.js'
+import { logLimited } from '../../../pipeline/limited-log.js'
 import { createStore, type StoreAddress } from '../../../pipeline/store/clickhouse.js'
 import { createWorker } from '../../../pipeline/worker.js'
 import { Fault } from '../../../schemas/fault.js'
@@ -24,10 +26,12 @@ import { serveParent } from './serve-parent.js'
 serveParent<WorkerProcessOptions>('worker', async ({ secrets, ...options }, { log, notify }) => {
   const { profile, redisUrl, folders } = options
   const secret = secretFrom(secrets)
+  const warn = (error: unknown, text: string) =>
+    logLimited(log, { level: 'warn', text, same: { code: failureCode(error) } })
   const office = createOffice(profile, {
     store: options.store,
     secret,
-    onFailure: ({ code, detail }) => log.warn({ code }, detail),
+    onFailure: (fault) => logFault(log, fault),
   })
   const metrics = createWorkerMetrics({
     profile,
@@ -35,8 +39,7 @@ serveParent<WorkerProcessOptions>('worker', async ({ secrets, ...options }, { lo
     store: options.store,
     landing: folders.landing,
     systems: office.failing,
-    onFailure: (error) =>
-      log.warn({ code: failureCode(error) }, 'a source of metrics is missing in this scrape'),
+    onFailure: (error) => warn(error, 'a source of metrics is missing in this scrape'),
   })
   const tracing = await startTracing(options.tracing, { service: 'tieline-worker', log })
   const { done: onDone, failed: onFailure } = metrics
@@ -59,7 +62,7 @@ serveParent<WorkerProcessOptions>('worker', async ({ secrets, ...options }, { lo
   const operations = options.isWatched
     ? createOperationsPage({
         ...options,
-        onFailure: (error) => log.warn({ code: failureCode(error) }, describe(error)),
+        onFailure: (error) => warn(error, describe(error)),
       })
     : undefined
   const health =
@@ -96,7 +99,7 @@ interface OfficeOptions {
 /** The MDM of a profile, whose outcomes are recorded; the worker closes the driver. */
 function createOffice(profile: Profile, options: OfficeOptions) {
   const store = createStore(options.store, 'discreet', profile.store)
-  const systems = createSystems({ store, own: ['mdm'], onFailure: options.onFailure })
+  const systems = createSystems({ store, profile, kinds: ['mdm'], onFailure: options.onFailure })
   const driver = profile.backfill && createRestMdm(profile.backfill, options.secret)
   return {
     mdm: driver && {

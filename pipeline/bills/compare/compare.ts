@@ -1,6 +1,7 @@
 import { Fault } from '../../../schemas/fault.js'
 import { toDays } from '../../../schemas/lint/finding.js'
 import type { PlanContext } from '../../../schemas/rating/plan.js'
+import type { RateBook } from '../../../schemas/rating/rate-book.js'
 import { publishSubjects } from '../../ledger/publication.js'
 import type { Store } from '../../store/clickhouse.js'
 import { onReplicas } from '../../store/replicas.js'
@@ -80,7 +81,7 @@ export async function compare(
     run,
     cycles: compared.map(spanOf),
     skipped: years.filter(({ periods }) => periods.length === 0),
-    rateCodes: rates.book.codes.size,
+    rateCodes: offered(rates.book).length,
     ...published,
     seconds: (performance.now() - began) / 1_000,
   }
@@ -152,10 +153,15 @@ async function comparePeriod(comparing: Comparing, period: Period): Promise<void
   }
 }
 
-/** Every known rate and the unknown ones that members have, for all days of members. */
+/** The codes that the latest file of each company has. */
+function offered({ codes }: RateBook): readonly string[] {
+  return [...codes].flatMap(([code, { isRetired }]) => (isRetired ? [] : [code]))
+}
+
+/** Every rate on offer and the others that members have, for all days of members. */
 function compileRates(plans: PlanContext, members: readonly NumberedPlan[]): Compilation {
   const own = members.map(({ rates }) => rates.at(-1)?.rateCode ?? '')
-  const rateCodes = [...new Set([...plans.book.codes.keys(), ...own])]
+  const rateCodes = [...new Set([...offered(plans.book), ...own])]
   const days = new Map(members.map((one) => [`${one.from} ${one.to}`, one]))
   const numbered = [...days.values()].flatMap(({ from, to, isWhole }) =>
     rateCodes.map((rateCode) => ({ from, to, isWhole, rates: [{ rateCode, from, to }] })),
@@ -200,7 +206,7 @@ async function publish(
       run,
       cycles: years.map(({ cycleId }) => cycleId),
       last_dates: years.map(({ periods }) => periods.at(-1)?.last ?? ''),
-      rate_codes: [...rates.book.codes.keys()],
+      rate_codes: offered(rates.book),
       meters,
       comparisons,
       usage_version: usageVersion,

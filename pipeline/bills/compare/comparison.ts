@@ -26,7 +26,7 @@ function tried({ members, variants }: RunTables): Sql {
           SELECT plan, rate_codes[1] AS rate_code, commodity, toInt32(start_date) AS from_day, toInt32(last_date) AS to_day
           FROM ${id(variants)}
         ) AS c ON c.from_day = m.first_day AND c.to_day = m.last_day
-        WHERE commodity = if(meter_unit IN ('kWh', 'Wh'), 'Electric', 'Gas') OR rate_code = own_rate_code`
+        WHERE commodity = if(meter_unit LIKE '%Wh', 'Electric', 'Gas') OR rate_code = own_rate_code`
 }
 
 /** Prices one period of all members under every rate, from the vectors of one scan. */

@@ -2,6 +2,7 @@ import type { PriceBuckets } from '../../../schemas/rating/price-buckets.js'
 import type { Days } from '../../../schemas/rating/projection.js'
 import { type Slots, slotSeconds, slotsOnWall } from '../../../schemas/rating/slots.js'
 import type { Statement } from '../../store/clickhouse.js'
+import { seriesNumber } from '../../store/series.js'
 import { id, literal, type Sql, sql } from '../../store/sql.js'
 import type { RunTables } from '../members.js'
 
@@ -22,19 +23,14 @@ export interface Scan {
   readonly asOf?: string
 }
 
-/** What `usage_read.series` holds of the reads of a meter that were sent for an account at a premise. */
-export const seriesNumber = (meter: Sql, account: Sql, site: Sql) =>
-  sql`bitOr(${upperHalf(sql`cityHash64(${meter})`)}, bitAnd(cityHash64(${meter}, ${account}, ${site}, seconds), ${literal(2n ** 32n - 1n)}))`
-
-/** The part of a series by which those of one meter are found. */
-export const upperHalf = (series: Sql) => sql`bitAnd(${series}, ${literal(2n ** 64n - 2n ** 32n)})`
-
 /** Quarter hours without a class ahead of the first: the days asked for begin less than one earlier. */
 const slotsAhead = 96
+/** The quarter hour of the clock. */
+const noon = 48
 
 /**
- * Reads as all scans take them; what a day's read has lies around its noon. A read outside the slots
- * is of class 0, which no vector takes.
+ * Reads as all scans take them. The read of a day is at the noon of the local day on which it starts, at
+ * whatever hour, as all views have it. A read outside the slots is of class 0, which no vector takes.
  */
 export function readsOf({ slots, classes, dayBuckets, asOf }: Scan, which: Sql, back?: Back): Sql {
   const ahead = new Uint8Array(slotsAhead)
@@ -50,11 +46,13 @@ export function readsOf({ slots, classes, dayBuckets, asOf }: Scan, which: Sql, 
     back === undefined
       ? sql`intDiv(toUInt32(starts_at), ${literal(slotSeconds)}) - ${literal(slots.startsAt / slotSeconds)}`
       : slotOnWall(slots, back)
+  const noons = slotsOnWall(slots, { from, to }).filter((_, at) => at % slotsAhead === noon)
+  const noonOf = sql`${literal(noons)}[toInt32(local_day) - ${literal(from - days)} + 1]`
   return sql`
     WITH ${literal(codesOf(classes))} AS classes, CAST(${literal(dayCodes)}, 'Array(UInt16)') AS day_classes
     SELECT meter_id, external_site_id, account_number, starts_at, local_day, seconds, toUInt64(seconds) AS length, series,
       reinterpret(quantity, 'Int64') AS micros, quality = 'estimated' AS is_estimate,
-      toInt32(${slot} + (seconds >= 86400) * 48) AS slot,
+      toInt32(if(seconds >= 86400, ${noonOf}, ${slot})) AS slot,
       classes[slot + ${literal(slotsAhead + 1)}] AS class,
       day_classes[slot + ${literal(slotsAhead + 1)}] AS day_class
     FROM (${readsWhere(where, asOf)})`

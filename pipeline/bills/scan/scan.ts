@@ -2,10 +2,11 @@ import { coarserOf, type PriceBuckets } from '../../../schemas/rating/price-buck
 import { type Days, yearDays } from '../../../schemas/rating/projection.js'
 import { dayStarts, slotSeconds, slotsOf } from '../../../schemas/rating/slots.js'
 import type { Statement } from '../../store/clickhouse.js'
+import { seriesNumber, upperHalf } from '../../store/series.js'
 import { id, literal, type Sql, sql } from '../../store/sql.js'
 import { scanPasses } from '../compile.js'
 import type { RunTables } from '../members.js'
-import { type Back, ofMeters, readsOf, type Scan, seriesNumber, upperHalf } from './reads.js'
+import { type Back, ofMeters, readsOf, type Scan } from './reads.js'
 
 export function createVectors(table: string): Statement {
   return {
@@ -114,7 +115,7 @@ const isHeld = (at: Sql) => sql`NOT (u.external_site_id != m.external_site_id)
 
 /**
  * The reads of meters that one tenancy has had alone and that are of several series. Each hold of such a
- * member has the whole period or nothing of it.
+ * member has all that is scanned or nothing of it.
  */
 export function scanLeft(scan: Scan): Statement {
   const { members, vectors } = scan.tables
@@ -173,7 +174,8 @@ interface Picked {
 
 /**
  * Each read goes to the tenancy at its start; of several series of a tenancy the finest of each day counts.
- * Those of an ended period alone decide their length. `day_starts` has the first slot of each period day.
+ * Those of an ended period alone decide their length; beside reads of whole days shorter ones count as
+ * their share of their day, which may have 23 or 25 hours. `day_starts` has the first slot of each period day.
  */
 function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statement {
   const { slots, tables } = scan
@@ -181,6 +183,8 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
   const starts = [...dayStarts(slots), slots.count]
   const isPresent = sql`slot >= greatest(${literal(from)}, day_starts[first_day - ${literal(firstDay)} + 1])
             AND slot < least(${literal(to)}, day_starts[last_day - ${literal(firstDay)} + 2])`
+  const day = sql`toInt32(local_day) + ${literal((back?.days ?? 0) - firstDay)}`
+  const ofDay = sql`if(seconds >= 86400, 1, seconds / (${literal(slotSeconds)} * (day_starts[${day} + 2] - day_starts[${day} + 1])))`
   const longest = scan.past === undefined ? sql`maxIf(seconds, ${isPresent})` : sql`max(seconds)`
   return {
     sql: sql`INSERT INTO ${id(into)} (${columns})
@@ -189,7 +193,7 @@ function pickReads(scan: Scan, { meters, into, from, to, back }: Picked): Statem
         vector, daily, present, estimated, negative, covered, seen
       FROM (
         SELECT meter_id, external_site_id, account_number, client_id, first_day, ${longest} AS longest,
-          intDivOrZero(sumIf(seconds, ${isPresent}), longest) AS present,
+          if(longest >= 86400, toUInt32(floor(sumIf(${ofDay}, ${isPresent}) + 0.001)), intDivOrZero(sumIf(seconds, ${isPresent}), longest)) AS present,
           toUInt32(countIf(is_estimate AND ${isPresent})) AS estimated, toUInt32(countIf(micros < 0 AND ${isPresent})) AS negative, ${sumsOf(scan)}
         FROM (
           SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,

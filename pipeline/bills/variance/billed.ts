@@ -7,7 +7,7 @@ export const documentMiddle = (of: Sql) =>
   sql`${of}.billing_start_date + intDiv(${of}.billing_end_date - ${of}.billing_start_date, 2)`
 
 /** An invoice belongs to a bill that ended so many days before it, where it does not name the bill. */
-const invoiceDaysMax = 31
+export const invoiceDaysMax = 31
 
 /**
  * Gathers what was billed: the current documents in whose middle the days of a bill lie, several

@@ -2,7 +2,15 @@ import type { Counterfactual } from '../../../schemas/rating/counterfactual.js'
 import type { Statement } from '../../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../../store/sql.js'
 import type { RunTables } from '../members.js'
-import { amounts, blocks, completenessMin, createPlans, joined, type Pricing } from '../price.js'
+import {
+  amounts,
+  blocks,
+  completenessMin,
+  createPlans,
+  joined,
+  type Pricing,
+  tierAccount,
+} from '../price.js'
 
 /** Why a computed bill differs from the billed one, in the order in which causes are neutralised. */
 export const causes = [
@@ -40,20 +48,20 @@ export function createSteps(tables: RunTables): readonly Statement[] {
   ]
 }
 
-/** Bills with what was billed and what they have come to until now. */
+/** Bills with what was billed, if anything, and what they have come to until now. */
 export function latestSteps({ run, tables }: Pricing): Sql {
-  return sql`SELECT b.meter_id AS meter_id, b.account_number AS account_number, b.first_day AS first_day,
-        r.plan AS base, shift, intervals_expected, intervals_present, billed_quantity, billed_cost, billed_tax, billed_fees,
-        is_budget, budget, arrangement,
+  return sql`SELECT r.meter_id AS meter_id, r.account_number AS account_number, r.first_day AS first_day,
+        r.plan AS base, shift, intervals_expected, intervals_present,
+        b.meter_id != '' AS is_billed, billed_quantity, billed_cost, billed_tax, billed_fees, is_budget, budget, arrangement,
         if(stage > 0, s.quantity, r.quantity) AS own_quantity, if(stage > 0, s.total, r.total) AS own_total
-      FROM ${id(tables.billed)} AS b
-      INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = ${run} AND seconds > 0) AS r
-        ON r.meter_id = b.meter_id AND r.account_number = b.account_number AND r.first_day = b.first_day
+      FROM (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = ${run} AND seconds > 0) AS r
+      LEFT JOIN ${id(tables.billed)} AS b
+        ON b.meter_id = r.meter_id AND b.account_number = r.account_number AND b.first_day = r.first_day
       LEFT JOIN (
         SELECT meter_id, account_number, first_day, max(s.stage) AS stage, argMax(s.shift, s.stage) AS shift,
           argMax(s.quantity, s.stage) AS quantity, argMax(tuple(s.total), s.stage).1 AS total
         FROM ${id(tables.steps)} AS s GROUP BY meter_id, account_number, first_day
-      ) AS s ON s.meter_id = b.meter_id AND s.account_number = b.account_number AND s.first_day = b.first_day`
+      ) AS s ON s.meter_id = r.meter_id AND s.account_number = r.account_number AND s.first_day = r.first_day`
 }
 
 /** Bills whose days are to be shifted: their quantity differs from the billed one, or reads are missing. */
@@ -74,12 +82,24 @@ export function openByCost(pricing: Pricing): Sql {
   )
 }
 
-/** Where an account's meters share their tiers, all of them are priced when one of them is. */
+/**
+ * Billed bills that are open, as `is_wanted`. Where an account's meters share their tiers, all of its bills
+ * come with one that is open, once for each move of days that one of them has: the others fill the tiers.
+ */
 function openWhere(pricing: Pricing, where: Sql): Sql {
   const latest = latestSteps(pricing)
-  if (pricing.rules.tierScope === 'meter') return sql`SELECT * FROM (${latest}) WHERE ${where}`
-  return sql`SELECT * FROM (${latest})
-      WHERE (account_number, base) IN (SELECT account_number, base FROM (${latest}) WHERE ${where})`
+  const isOpen = sql`is_billed AND (${where})`
+  if (pricing.rules.tierScope === 'meter') {
+    return sql`SELECT *, is_billed AS is_wanted FROM (${latest}) WHERE ${isOpen}`
+  }
+  return sql`SELECT * EXCEPT (shifts, own_shift, is_open), arrayJoin(shifts) AS shift, is_billed AND shift = own_shift AS is_wanted
+      FROM (
+        SELECT * EXCEPT shift, shift AS own_shift, groupUniqArrayIf(shift, is_billed) OVER account AS shifts,
+          max(${isOpen}) OVER account AS is_open
+        FROM (${latest})
+        WINDOW account AS (PARTITION BY ${tierAccount}, base)
+      )
+      WHERE is_open`
 }
 
 /** A variant of a plan, for bills whose days are moved already, and the number of its own plan. */
@@ -89,7 +109,7 @@ export interface NumberedCounterfactual extends Counterfactual {
   readonly plan: number
 }
 
-/** Open bills by each of the variants that they may have been computed by. */
+/** Bills of `openWhere` by each of the variants that they may have been computed by. */
 function priced(pricing: Pricing, open: Sql, variants: readonly NumberedCounterfactual[]): Sql {
   const { tables } = pricing
   const list = variants.map(
@@ -99,7 +119,7 @@ function priced(pricing: Pricing, open: Sql, variants: readonly NumberedCounterf
   const members = sql`SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
           m.client_id AS client_id, m.unit AS meter_unit, m.first_day AS first_day, m.last_day AS last_day,
           c.v.3 AS shift, c.v.4 AS pricing, c.v.5 AS tier, c.v.6 AS plan,
-          intervals_expected, billed_quantity, billed_cost, billed_tax, billed_fees
+          is_wanted, intervals_expected, billed_quantity, billed_cost, billed_tax, billed_fees
         FROM ${id(tables.members)} AS m
         INNER JOIN (${open}) AS o
           ON o.meter_id = m.meter_id AND o.account_number = m.account_number AND o.first_day = m.first_day
@@ -130,6 +150,7 @@ export function neutraliseDays(
             FROM (
               SELECT meter_id, account_number, first_day, billed_quantity, shift, used AS q, dollars AS d
               FROM (${amounts(pricing, priced(pricing, openByQuantity(pricing), variants))})
+              WHERE is_wanted
             )
             GROUP BY meter_id, account_number, first_day
           )
@@ -177,7 +198,7 @@ export function neutralisePrices(
                     arraySum(arrayMap((amount, kind) -> amount * (${isTax}), charged, arraySlice(kinds, 1, length(charged)))) AS taxes,
                     arraySum(arrayMap((amount, kind) -> amount * (kind != 'Energy'), charged, arraySlice(kinds, 1, length(charged)))) + arraySum(missing) AS charges
                   FROM (${amounts(pricing, priced(pricing, openByCost(pricing), variants))})
-                  WHERE is_priced
+                  WHERE is_wanted AND is_priced
                 )
                 GROUP BY meter_id, account_number, first_day
               )

@@ -1,7 +1,7 @@
 import { batchesOf } from '../../store/batches.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../../store/sql.js'
-import { erasedAccounts, type Place, readsWithoutAccount } from '../registered.js'
+import { erasedAccounts, type Owner, type Place, readsWithoutAccount } from '../registered.js'
 
 /** Rows of a table that an erasure takes. */
 export interface ErasureTarget {
@@ -17,6 +17,8 @@ export interface ErasureTarget {
   readonly find: (store: Store) => Promise<readonly Sql[]>
   /** Announces what readers no longer see without the rows. */
   readonly announce?: (where: Sql) => readonly Statement[]
+  /** Keeps what the rows have replaced from coming back. */
+  readonly end?: Statement
   /** Counts the rows by arrival before a pass deletes them. */
   readonly note?: (pass: number) => Statement
 }
@@ -24,22 +26,28 @@ export interface ErasureTarget {
 /** A row that arrives beside a deletion is found by the next pass. */
 const passesMax = 3
 
+/** Receives how many rows of a table were found so far, by account, before they are deleted. */
+export type ErasedCounter = (table: string, counts: ReadonlyMap<string, number>) => Promise<void>
+
 /** Deletes rows until none is found, and counts them by account. */
 export async function eraseFrom(
   store: Store,
-  { table, where, account, find, announce, note }: ErasureTarget,
-): Promise<ReadonlyMap<string, number>> {
+  { table, where, account, find, announce, end, note }: ErasureTarget,
+  counted?: ErasedCounter,
+): Promise<void> {
   const counts = new Map<string, number>()
   for (let pass = 0; ; pass++) {
     const found = await store.rows<{ account: string; rows: string }>({
       sql: sql`SELECT ${account} AS account, toString(count()) AS rows FROM ${id(table)}
         WHERE ${where} GROUP BY account`,
     })
-    if (found.length === 0) return counts
+    if (found.length === 0) return
     if (pass === passesMax) break
     for (const row of found)
       counts.set(row.account, (counts.get(row.account) ?? 0) + Number(row.rows))
+    await counted?.(table, counts)
     if (note !== undefined) await store.command(note(pass))
+    if (end !== undefined) await store.command(end)
     for (const condition of await find(store)) {
       for (const statement of announce?.(condition) ?? []) await store.command(statement)
       await deleteRows(store, table, condition)
@@ -92,20 +100,24 @@ interface Stretch {
 }
 
 /** Conditions of the reads without an account that are an erased one's. */
-export async function findStretches(store: Store, erasures: Sql): Promise<readonly Sql[]> {
+export async function findStretches(
+  store: Store,
+  of: { readonly table: string; readonly erasures: Sql; readonly owner: Owner },
+): Promise<readonly Sql[]> {
+  const { account, site } = of.owner
   const rows = await store.rows<Stretch>({
     sql: sql`SELECT DISTINCT toString(sipHash64(e.meter, e.site)) AS hash,
         toUnixTimestamp(e.from_at) AS since, toUnixTimestamp(e.to_at) AS until
-      ${readsWithoutAccount('usage_read', erasures)}`,
+      ${readsWithoutAccount(of.table, of.erasures, of.owner)}`,
   })
-  const place = sql`sipHash64(meter_id, external_site_id)`
+  const place = sql`sipHash64(meter_id, ${site})`
   return toLayers(rows)
     .flatMap((layer) => batchesOf(layer, stretchesMax))
     .map((batch) => {
       const hashes = literal(toHashes(batch))
       const since = literal(batch.map((one) => one.since))
       const until = literal(batch.map((one) => one.until))
-      return sql`(account_number = ''
+      return sql`(${account} = ''
         AND toUnixTimestamp(starts_at) >= transform(${place}, ${hashes}, ${since}, 4294967295)
         AND toUnixTimestamp(starts_at) < transform(${place}, ${hashes}, ${until}, 0))`
     })
@@ -136,30 +148,31 @@ export function together(kinds: readonly (readonly Sql[])[]): readonly Sql[] {
   )
 }
 
-const accountsMax = 5_000
+const pairsMax = 2_500
 const arrivalsMax = 10_000
 
-/** Conditions of rejected rows by their arrivals and the hashes of the accounts in their fields. */
+/**
+ * Conditions of rejected rows by their arrivals and the hashes of what is in their fields: `pairs` of an
+ * account and the place that is erased of it.
+ */
 export async function findRejects(
   store: Store,
-  {
-    where,
-    fields,
-    accounts,
-  }: { readonly where: Sql; readonly fields: Sql; readonly accounts: Sql },
+  { where, fields, pairs }: { readonly where: Sql; readonly fields: Sql; readonly pairs: Sql },
 ): Promise<readonly Sql[]> {
-  const rows = await store.rows<{ arrival: number; hash: string }>({
-    sql: sql`SELECT DISTINCT arrival,
-        toString(sipHash64(arrayJoin(arrayFilter(field -> has(${accounts}, field), ${fields})))) AS hash
+  const rows = await store.rows<{ arrival: number; account: string; hash: string }>({
+    sql: sql`SELECT DISTINCT arrival, arrayJoin(${pairs}) AS pair,
+        toString(sipHash64(pair.1)) AS account, toString(sipHash64(pair.1, pair.2)) AS hash
       FROM reject WHERE ${where}`,
   })
   const arrivals = [...new Set(rows.map(({ arrival }) => arrival))]
-  const hashes = toHashes(rows)
+  const found = [...new Map(rows.map((row) => [row.hash, row])).values()]
   return batchesOf(arrivals, arrivalsMax).flatMap((some) =>
-    batchesOf(hashes, accountsMax).map(
-      (batch) => sql`arrival IN ${literal(some)}
-        AND arrayExists(field -> sipHash64(field) IN ${literal(batch)}, ${fields})`,
-    ),
+    batchesOf(found, pairsMax).map((batch) => {
+      const accounts = toHashes(batch.map(({ account }) => ({ hash: account })))
+      return sql`arrival IN ${literal(some)} AND arrayExists(
+        account -> arrayExists(field -> sipHash64(account, field) IN ${literal(toHashes(batch))}, ${fields}),
+        arrayFilter(field -> sipHash64(field) IN ${literal(accounts)}, ${fields}))`
+    }),
   )
 }
 

@@ -1,15 +1,16 @@
 import { feedNames, recordFeedOf } from '../../../schemas/feed.js'
 import { storeColumn } from '../../../schemas/record-feed.js'
 import { announceHolds, announceReads, type ErasureChange } from '../../ledger/announced.js'
-import { rowsTable } from '../../records/store.js'
+import { isEnd, keyOf, rowsTable } from '../../records/store.js'
 import type { Store } from '../../store/clickhouse.js'
-import { id, join, type Sql, sql, typed } from '../../store/sql.js'
+import { id, join, type Sql, sql } from '../../store/sql.js'
+import { precedenceOf } from '../../store/versions.js'
 import { markAnnounced } from '../../usage/days/stale.js'
 import { countedTable, currentOf, noteRows } from '../../verify/entries.js'
-import { countFacts, type MeterPlace } from '../facts.js'
-import { erasedReads, erasedRows } from '../registered.js'
-import { readSites } from '../stored-facts.js'
+import type { MeterPlace } from '../facts.js'
+import { erasedReads, erasedRows, type Owner, oldOwner, owner } from '../registered.js'
 import {
+  type ErasedCounter,
   type ErasureTarget,
   eraseFrom,
   findPlaces,
@@ -17,56 +18,7 @@ import {
   findStretches,
   together,
 } from './deletion.js'
-import type { DueTermination, Erasure, HeldInterval } from './tombstones.js'
-
-export async function dueErasures(
-  store: Store,
-  {
-    today,
-    graceDays,
-    accountsMax,
-  }: { readonly today: string; readonly graceDays: number; readonly accountsMax: number },
-): Promise<readonly DueTermination[]> {
-  return store.rows<DueTermination>({
-    sql: sql`SELECT t.account_number AS accountNumber, t.meter_id AS meterId,
-        t.external_site_id AS externalSiteId, toString(t.termination_date) AS terminatedOn,
-        toString(h.at) AS endedAt
-      FROM termination AS t
-      INNER JOIN (SELECT * FROM tenancy_hint WHERE kind = 'ended') AS h ON h.evidence_order = t.version
-      WHERE t.termination_date + ${typed('UInt32', graceDays)} < ${typed('Date', today)}
-        AND (t.account_number, t.external_site_id, t.meter_id) NOT IN (
-          SELECT account_number, external_site_id, meter_id FROM erasure)
-      ORDER BY t.version LIMIT ${typed('UInt32', accountsMax)}`,
-  })
-}
-
-/** What must be known of an account to erase it and to keep the starts of its successors. */
-export async function toErasure(
-  { store }: { readonly store: Store },
-  termination: DueTermination,
-  startedAt: Date,
-): Promise<Erasure> {
-  const { accountNumber, meterId, externalSiteId, endedAt } = termination
-  const held = await store.rows<{ meter: string; site: string; from: string; to: string }>({
-    sql: sql`SELECT meter_id AS meter, external_site_id AS site,
-        arrayFilter(h -> h.1 = '', holds) AS unnamed,
-        toString(if(empty(unnamed), toDateTime(${endedAt}, 'UTC'), arrayMin(unnamed.2))) AS from,
-        toString(if(empty(unnamed), toDateTime(${endedAt}, 'UTC'), arrayMax(unnamed.3))) AS to
-      FROM tenancy FINAL
-      WHERE account_number = ${accountNumber}
-        AND ${meterId} IN ('', meter_id) AND ${externalSiteId} IN ('', external_site_id)`,
-  })
-  const meterIds = held.map(({ meter }) => meter)
-  const facts = held.length === 0 ? [] : (await readSites(store, meterIds)).facts
-  const stretches = held.map(({ meter, site, from, to }): HeldInterval => {
-    const own = facts.filter((fact) => {
-      return fact.accountNumber === accountNumber && ['', meter].includes(fact.meterId)
-    })
-    return [meter, site, from, to, countFacts(own) + 1]
-  })
-  const state = 'started' as const
-  return { ...termination, stretches, startedAt, state, erasedAt: undefined, counts: {} }
-}
+import { endReplaced, type Replacing } from './replaced.js'
 
 /** Erasures whose rows are still stored. */
 export const pending = sql`erasure FINAL WHERE rank = 1`
@@ -85,38 +37,41 @@ function targets(change: ErasureChange): readonly ErasureTarget[] {
     const feed = recordFeedOf(name)
     const columns = feed?.columns.map(storeColumn) ?? []
     if (feed === undefined || !columns.includes('account_number')) return []
-    return [ofPending(rowsTable(feed), columns)]
+    const target = ofPending(rowsTable(feed), columns)
+    if (feed.moves !== true) return [target]
+    const { table, where } = target
+    const [key, others] = [
+      keyOf(feed),
+      columns.filter((one) => !feed.key.map(storeColumn).includes(one)),
+    ]
+    const rows = { table, key, columns: others, near: key, order: sql`version`, isEnd: isEnd(feed) }
+    return [{ ...target, end: endReplaced(rows, where) }]
   })
   return [
     reads(change),
-    ofPlaces('restatement', {
-      erasures: pending,
-      columns: placeColumns,
-      account: sql`old_account_number`,
-      site: sql`old_external_site_id`,
-    }),
+    ofReads('restatement', oldOwner),
     ...records,
-    ...['bill_row', 'bill_variance_row', 'rate_comparison_row'].map((table) =>
-      ofPending(table, placeColumns),
-    ),
+    ...computedTables.map((table) => ofPending(table, placeColumns)),
     rejects(pending),
     ...targetsOfFacts(change, pending),
   ]
 }
+
+/** Tables whose rows are computed from those of others. */
+const computedTables = ['bill_row', 'bill_variance_row', 'rate_comparison_row'] as const
 
 const placeColumns = ['meter_id', 'external_site_id'] as const
 
 interface OfPlaces {
   readonly erasures: Sql
   readonly columns: readonly string[]
-  readonly account?: Sql
-  readonly site?: Sql
+  readonly of?: Owner
 }
 
 /** Rows that name an account, and perhaps its premise and meter. */
 function ofPlaces(
   table: string,
-  { erasures, columns, account = sql`account_number`, site = sql`external_site_id` }: OfPlaces,
+  { erasures, columns, of: { account, site } = owner }: OfPlaces,
 ): ErasureTarget {
   const where = erasedRows(erasures, { columns, account, site })
   const place = [
@@ -127,13 +82,35 @@ function ofPlaces(
   return { table, where, account, find: (store) => findPlaces(store, named) }
 }
 
-function reads(change: ErasureChange): ErasureTarget {
-  const named = ofPlaces('usage_read', { erasures: pending, columns: placeColumns })
+const readRows: Replacing = {
+  table: 'usage_read',
+  key: sql`local_day, meter_id, starts_at, seconds`,
+  near: sql`meter_id`,
+  columns: [
+    ...['commodity', 'local_hour', 'quantity', 'account_number', 'external_site_id'],
+    ...['change', 'quality', 'yields'],
+  ],
+  order: precedenceOf(),
+  isEnd: sql`is_rekeyed`,
+}
+
+/** Reads of an account, and those that name none from its time. */
+function ofReads(table: string, of: Owner): ErasureTarget {
+  const named = ofPlaces(table, { erasures: pending, columns: placeColumns, of })
+  const unnamed = { table, erasures: pending, owner: of }
   return {
     ...named,
-    where: sql`${named.where} OR ${erasedReads('usage_read', pending)}`,
-    find: async (store) => together([await named.find(store), await findStretches(store, pending)]),
+    where: sql`(${named.where} OR ${erasedReads(table, pending, of)})`,
+    find: async (store) => together([await named.find(store), await findStretches(store, unnamed)]),
+  }
+}
+
+function reads(change: ErasureChange): ErasureTarget {
+  const all = ofReads('usage_read', owner)
+  return {
+    ...all,
     announce: (where) => [announceReads(change, where), markAnnounced(change.id, 'erasure')],
+    end: endReplaced(readRows, all.where),
   }
 }
 
@@ -150,23 +127,36 @@ function targetsOfFacts(change: ErasureChange, erasures: Sql): readonly ErasureT
 const rejectedFields = sql`arrayMap(field -> trimBoth(field, ' \\t"'),
   splitByRegexp('[,;|\\t]', concat(raw, ',', sent)))`
 
-const accountsOf = (erasures: Sql) => sql`(SELECT groupUniqArray(account_number) FROM ${erasures})`
+/**
+ * Each erased account with what a row must have beside it: nothing else where all of the account is erased,
+ * else the premise or one of its meters, or the meter.
+ */
+const erasedPairs = (erasures: Sql) => sql`(SELECT account_number, arrayJoin(multiIf(
+    meter_id != '', [meter_id],
+    external_site_id != '', arrayFilter(place -> place != '', arrayConcat([external_site_id], stretches.1)),
+    [account_number]))
+  FROM (SELECT * FROM ${erasures}))`
 
-/** The condition of rejected rows that contain an account of `erasures`. */
+/** The pairs of an account and a place that are in a rejected row and erased. */
+const pairsIn = (erasures: Sql) => sql`arrayFilter(pair -> pair IN ${erasedPairs(erasures)},
+  arrayFlatten(arrayMap(account -> arrayMap(field -> (account, field), ${rejectedFields}),
+    arrayFilter(field -> field IN (SELECT account_number FROM (SELECT * FROM ${erasures})), ${rejectedFields}))))`
+
+/** The condition of rejected rows that contain an account of `erasures`, with the premise or meter if one is named. */
 export function isErasedReject(erasures: Sql): Sql {
-  return sql`hasAny(${rejectedFields}, ${accountsOf(erasures)})`
+  return sql`notEmpty(${pairsIn(erasures)})`
 }
 
 /** Those of settled files: the rejects file of another may be written at this moment. */
 function rejects(erasures: Sql): ErasureTarget {
   const settled = sql`SELECT arrival FROM file_state FINAL WHERE settled_at IS NOT NULL`
   const where = sql`${isErasedReject(erasures)} AND arrival IN (${settled})`
-  const accounts = accountsOf(erasures)
+  const pairs = pairsIn(erasures)
   return {
     table: 'reject',
     where,
-    account: sql`arrayFirst(field -> has(${accounts}, field), ${rejectedFields})`,
-    find: (store) => findRejects(store, { where, fields: rejectedFields, accounts }),
+    account: sql`${pairs}[1].1`,
+    find: (store) => findRejects(store, { where, fields: rejectedFields, pairs }),
   }
 }
 
@@ -188,21 +178,20 @@ export function erasedTables(): readonly string[] {
   return [...names, 'usage_change_row', 'usage_day_row']
 }
 
-/** Rows that were erased by table and account. */
-export type ErasedCounts = Readonly<Record<string, ReadonlyMap<string, number>>>
-
 /**
- * Deletes the rows of all pending erasures from every table and counts them. What readers lose with
- * the rows of a table is announced before they go, by the condition that deletes them. The facts
+ * Deletes the rows of all pending erasures from every table. `counted` gets their number first. What readers
+ * lose with the rows of a table is announced before they go, by the condition that deletes them. The facts
  * about the account go last, so that a crash leaves nothing that cannot be found again.
  */
-export async function eraseRows(store: Store, change: ErasureChange): Promise<ErasedCounts> {
-  const counts: Record<string, ReadonlyMap<string, number>> = {}
+export async function eraseRows(
+  store: Store,
+  change: ErasureChange,
+  counted: ErasedCounter,
+): Promise<void> {
   for (const target of targets(change)) {
     const note = noteOf(target, change)
-    counts[target.table] = await eraseFrom(store, { ...target, ...(note && { note }) })
+    await eraseFrom(store, { ...target, ...(note && { note }) }, counted)
   }
-  return counts
 }
 
 /** Counts what an erasure takes of the rows of files, under its change; each pass is a cause of its own. */
@@ -231,6 +220,13 @@ export const lateMeters = sql`SELECT DISTINCT meter_id AS meter FROM (${join(
 /** Deletes these facts and tenancies, and announces what readers lose. */
 export async function eraseLate(store: Store, change: ErasureChange): Promise<void> {
   for (const target of targetsOfFacts(change, gone)) await eraseFrom(store, target)
+}
+
+/** Deletes bills that were computed beside an erasure and stored after it. */
+export async function eraseLateBills(store: Store): Promise<void> {
+  for (const table of computedTables) {
+    await eraseFrom(store, ofPlaces(table, { erasures: gone, columns: placeColumns }))
+  }
 }
 
 /** Deletes the rejected rows of accounts that are erased already. */

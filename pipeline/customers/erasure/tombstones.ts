@@ -13,7 +13,10 @@ export interface DueTermination {
   readonly endedAt: string
 }
 
-/** Meter, premise, start and end of a tenancy, and the number of facts that it rests on. */
+/**
+ * Meter, premise, start and end of a time in which the account had the reads that name none, both its end
+ * where it never had, and the number of its facts that bear on the meter, 0 from the second such time on.
+ */
 export type HeldInterval = readonly [string, string, string, string, number]
 
 /** Stored as the rank: 1, 2 and 3. */

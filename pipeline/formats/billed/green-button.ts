@@ -1,9 +1,10 @@
 import type { GreenButtonSettings } from '../../../schemas/settings/formats/green-button.js'
 import { daySeconds } from '../../../schemas/time/zone.js'
+import type { RejectCode } from '../../../schemas/usage-row.js'
 import { forecast, isEstimated, type SentSeries } from '../espi-series.js'
 import type { BilledContext, Conversion } from '../format.js'
 import { createEspiFile, longestSeconds, type ToRecord } from '../green-button.js'
-import { emptyRecord, negated, plainQuantity } from '../plain-row.js'
+import { belowZero, emptyRecord, isBelowZero, negated, plainQuantity } from '../plain-row.js'
 import { multiplier } from '../scale.js'
 import { daysBetween, periodRow, refusedPeriod } from './period.js'
 
@@ -31,12 +32,12 @@ export function createGreenButtonPeriods(
 
 function createToPeriod(context: BilledContext, count: (what: string) => void): ToRecord {
   const owners = new Map<string, SentSeries>()
-  return ({ at, start, duration, value, quality, cost }, series) => {
+  return ({ at, start, duration, value, cost, ...sent }, series) => {
     const isNumber = /^-?\d{1,18}$/.test(value)
-    const refuse = (detail: string) => {
+    const refuse = (detail: string, code: RejectCode = 'BAD_RECORD') => {
       const quantity = isNumber && series ? series.scale(value) : '0'
       const { identifiers } = series ?? {}
-      return refusedPeriod(at, { code: 'BAD_RECORD', column: '', detail, identifiers, quantity })
+      return refusedPeriod(at, { code, column: '', detail, identifiers, quantity })
     }
     const leave = (what: string) => {
       count(`${what}: not loaded`)
@@ -49,7 +50,8 @@ function createToPeriod(context: BilledContext, count: (what: string) => void): 
     if (seconds === 0) return refuse('its timePeriod has no duration in seconds')
     if (seconds <= daySeconds + longestSeconds) return leave('of a day at most (reads)')
     if (series.refused !== undefined) return refuse(series.refused)
-    if (quality.includes(forecast)) return leave('of quality 12 (projected)')
+    const qualities = sent.qualities.length > 0 ? sent.qualities : series.qualities
+    if (qualities.includes(forecast)) return leave('of quality 12 (projected)')
     const days = daysBetween(context.zone, { start: Number(start), end: Number(start) + seconds })
     if (days === undefined) return refuse('its timePeriod has no whole day')
     const owner = owners.get(series.meter) ?? series
@@ -57,11 +59,14 @@ function createToPeriod(context: BilledContext, count: (what: string) => void): 
       return refuse('two series would be one meter: use {flow} or {meterReading} in it')
     }
     owners.set(series.meter, series)
-    if (quality.some(isEstimated)) count('estimated by the sender: loaded')
+    const found = plainQuantity(isNumber ? series.scale(value) : '?')
+    if (series.isGeneration && isBelowZero(found)) {
+      return refuse(belowZero('set generation: positive'), 'NEGATIVE')
+    }
+    if (qualities.some(isEstimated)) count('estimated by the sender: loaded')
     if (series.isGeneration) count('of reverse flow (generation): loaded as negative')
     const isDollars = series.currency === dollars
     if (cost !== '' && !isDollars) count('with a cost that is not in US dollars: loaded without it')
-    const found = plainQuantity(isNumber ? series.scale(value) : '?')
     const rows = periodRow(series.identifiers, {
       ...days,
       quantity: series.isGeneration ? negated(found) : found,

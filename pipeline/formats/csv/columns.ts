@@ -53,7 +53,10 @@ export function mapColumns(
     const places = [from].flat().map((column) => find(setting, column))
     const [only] = places
     if (only !== undefined && places.length === 1) return (fields) => textOf(fields[only])
-    return (fields) => places.map((at) => textOf(fields[at])).join('-')
+    return (fields) => {
+      const parts = places.map((at) => textOf(fields[at]))
+      return parts.includes('') ? '' : parts.join('-')
+    }
   }
   const optional = (setting: string, column: CsvColumn | undefined) =>
     column === undefined ? undefined : find(setting, column)

@@ -6,9 +6,11 @@ import type { RejectCode } from '../../../schemas/usage-row.js'
 import { type Conversion, createTally, type FormatContext, type SentRecord } from '../format.js'
 import { readLines, type SentLine } from '../lines.js'
 import {
+  belowZero,
   createInstants,
   emptyRecord,
   type Identifiers,
+  isBelowZero,
   negated,
   plainIdentifiers,
   plainQuantity,
@@ -18,6 +20,7 @@ import {
 } from '../plain-row.js'
 import { multiplier, type Scale, sumTexts, unitScale } from '../scale.js'
 import { type MappedColumns, mapColumns, splitFields } from './columns.js'
+import { createDirections, type Direction } from './direction.js'
 import { createNumbers, type NumberedTime } from './interval-numbers.js'
 import { createQualities } from './quality.js'
 import { createTimes, isOffset } from './times.js'
@@ -42,12 +45,13 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     if (intervals > 0) tally.count(what, intervals)
   }
   const qualities = createQualities(columns.quality, count)
+  const directionOf = createDirections(columns.generation, count)
   const numbers = createNumbers({
     ...{ zone: context.zone, interval, first: settings.firstNumber ?? 1 },
     numbering: clock === 'wall' ? settings.numbering : 'fixed',
   })
   let isUnended = false
-  let lastIsRefused = false
+  let last: SentRecord | undefined
 
   const read = (at: SentLine): SentRecord => {
     if (at.line <= skipLines || at.text.trim() === '') return emptyRecord(at)
@@ -70,16 +74,12 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       const code = found < width ? 'TOO_FEW_COLUMNS' : 'TOO_MANY_COLUMNS'
       return refuse(at, code, `expected ${width} columns, found ${found}`)
     }
-    const isGeneration =
-      mapped.generation !== undefined &&
-      columns.generation?.is.includes((fields[mapped.generation] as string).trim()) === true
-    const row = { at, fields, isGeneration, mapped }
+    const direction = directionOf(fields, mapped.generation)
+    const row = { at, fields, direction, mapped }
     return columns.values === undefined ? toRead(row) : toReadsOfDay(row)
   }
-  const quantityOf = (field: string, isGeneration: boolean): string => {
-    const quantity = plainQuantity(scale(toDecimal(field.trim(), settings.decimal)))
-    return isGeneration ? negated(quantity) : quantity
-  }
+  const quantityOf = (field = ''): string =>
+    plainQuantity(scale(toDecimal(field.trim(), settings.decimal)))
   const timeOf = ({ fields, mapped }: MappedRow, isEmpty: boolean): NumberedTime => {
     const time = fields[mapped.time] as string
     if (mapped.intervalNumber === undefined) {
@@ -92,36 +92,40 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     return numbers.read(day, { number, isEmpty })
   }
   const toRead = (row: MappedRow): SentRecord => {
-    const { at, fields, isGeneration, mapped } = row
-    const amount = quantityOf(fields[mapped.value] as string, isGeneration)
-    const received =
-      mapped.received === undefined
-        ? undefined
-        : quantityOf(fields[mapped.received] as string, false)
+    const { at, fields, direction, mapped } = row
+    const sent = quantityOf(fields[mapped.value])
+    const isUnsure = direction.isGeneration && isBelowZero(sent)
+    const amount = direction.isGeneration && !isUnsure ? negated(sent) : sent
+    const received = mapped.received === undefined ? undefined : quantityOf(fields[mapped.received])
     const isZero = received === '' && columns.received?.emptyIsZero === true
     const net = received === undefined ? amount : netOf(amount, isZero ? '0' : received)
     const quantity = net ?? ''
     const identifiers = identify(mapped, fields)
-    const refuseRead = (code: RejectCode, detail: string) =>
-      refusedRecord(at, { code, column: '', detail, identifiers, total: sumTexts([quantity]) })
     const time = timeOf(row, quantity === '')
     if (time === 'absent') {
       count('without a value, which their day does not have: not loaded', 1)
       return emptyRecord(at)
     }
-    if ('refused' in time) return refuseRead('NOT_A_TIME', time.refused)
+    if ('refused' in time) {
+      const refusal = { code: 'NOT_A_TIME', column: '', detail: time.refused } as const
+      return refusedRecord(at, { ...refusal, identifiers, total: sumTexts([quantity]) })
+    }
     const quality = qualities.of(fields, mapped.quality, 1)
     if (quality === 'missing') return emptyRecord(at)
-    if (net === undefined) return refuseRead('NEGATIVE', negativeReceived)
     const { timestamp } = time
+    const refused = { code: 'NEGATIVE', column: '', identifiers } as const
+    if (net === undefined)
+      return refusedRecord(at, { ...refused, detail: negativeReceived, timestamp, total: '?' })
+    if (isUnsure) return refusedRecord(at, { ...refused, detail: belowZero(ownSigns), total: net })
+    direction.count(1)
     const rows = plainRead(identifiers, { timestamp, quantity, seconds: 0, quality })
     return { line: at.line, raw: at.text, rows, count: 1 }
   }
-  const toReadsOfDay = ({ at, fields, isGeneration, mapped }: MappedRow): SentRecord => {
+  const toReadsOfDay = ({ at, fields, direction, mapped }: MappedRow): SentRecord => {
     const identifiers = identify(mapped, fields)
-    const quantities = fields
-      .slice(mapped.value, mapped.value + mapped.values)
-      .map((field) => quantityOf(field, isGeneration))
+    const sent = fields.slice(mapped.value, mapped.value + mapped.values).map(quantityOf)
+    const isUnsure = direction.isGeneration && sent.some(isBelowZero)
+    const quantities = direction.isGeneration && !isUnsure ? sent.map(negated) : sent
     const refuseDay = (code: RejectCode, detail: string) =>
       refusedRecord(at, { code, column: '', detail, identifiers, total: sumTexts(quantities) })
     const day = reader.day(fields[mapped.time] as string)
@@ -129,8 +133,8 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     const intervals = day.seconds / interval
     const last = quantities.findLastIndex((quantity) => quantity !== '') + 1
     // On the day of a clock change, one value too few may be a repeated hour that was left out.
-    const isUnsure = day.seconds !== daySeconds && last < intervals
-    if (last > intervals || quantities.length < intervals || isUnsure) {
+    const isShort = day.seconds !== daySeconds && last < intervals
+    if (last > intervals || quantities.length < intervals || isShort) {
       const has = `${last} values in ${quantities.length} columns`
       return refuseDay('INTERVAL_COUNT', `the day has ${intervals} intervals, the row ${has}`)
     }
@@ -139,6 +143,8 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     const quality = qualities.of(fields, mapped.quality, present)
     count('without a value: not loaded', intervals - present)
     if (quality === 'missing') return emptyRecord(at)
+    if (isUnsure) return refuseDay('NEGATIVE', belowZero(ownSigns))
+    direction.count(present)
     const rows = texts.map((timestamp, index) => {
       const quantity = quantities[index] as string
       return quantity === ''
@@ -155,7 +161,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     const lines = readLines(input, { encoding, lineBytesMax: context.lineBytesMax, onEnd })
     for await (const batch of lines) {
       const found = batch.map(read)
-      lastIsRefused = (found.at(-1) ?? { refused: lastIsRefused }).refused !== undefined
+      last = found.at(-1) ?? last
       yield found
     }
     if (!isCut()) numbers.judge()
@@ -163,7 +169,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       throw new Fault('EMPTY_FILE', `the file has no line behind skipLines (${skipLines})`)
     }
   }
-  const isCut = () => isUnended && lastIsRefused
+  const isCut = () => isUnended && last?.refused !== undefined
   const isWide = columns.values !== undefined
   const isNumbered = columns.intervalNumber !== undefined
   const times: FileTimes = isWide
@@ -183,6 +189,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     ending: () => ({
       cut: isCut() ? 'its last line is incomplete; send the complete file again' : undefined,
       isUnended,
+      lastRows: last?.count,
       dates: reader.dates,
       timestampFormat: reader.timestampFormat(),
       warnings: tally.warnings('intervals'),
@@ -191,20 +198,21 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
 }
 
 const noDay = 'the column of columns.time has no day'
+const ownSigns = 'leave columns.generation out'
 const negativeReceived = 'with columns.received, neither quantity may be negative'
 
 /** Energy without what was received; undefined where either is negative, so that a sign is not sure. */
 function netOf(delivered: string, received: string): string | undefined {
   if (delivered === '' || received === '') return ''
   if (delivered === '?' || received === '?') return '?'
-  const isNegative = [delivered, received].some((text) => /^-.*[1-9]/.test(text))
+  const isNegative = [delivered, received].some(isBelowZero)
   return isNegative ? undefined : sumTexts([delivered, negated(received)])
 }
 
 interface MappedRow {
   readonly at: SentLine
   readonly fields: readonly string[]
-  readonly isGeneration: boolean
+  readonly direction: Direction
   readonly mapped: MappedColumns
 }
 

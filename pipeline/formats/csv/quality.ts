@@ -10,8 +10,17 @@ export interface Qualities {
   ): QualityLetter | 'missing'
 }
 
-/** Texts of a quality column that are counted apart. */
+/** Texts of a column that are counted apart. */
 const textsMax = 20
+
+/** How notes show the texts of a column: the first ones by themselves, all others together. */
+export function createShownTexts(): (text: string) => string {
+  const known = new Set<string>()
+  return (text) => {
+    if (known.size < textsMax) known.add(text)
+    return known.has(text) ? JSON.stringify(text.slice(0, 40)) : 'of other texts'
+  }
+}
 
 /**
  * Looks up the text of the quality column. One that the profile does not list says nothing: such reads are as
@@ -29,15 +38,14 @@ export function createQualities(
     ...substituted.map((text) => [text, 'S'] as const),
     ...missing.map((text) => [text, 'missing'] as const),
   ])
-  const others = new Set<string>()
+  const shown = createShownTexts()
   return {
     of: (fields, column = -1, intervals) => {
       const text = (fields[column] ?? '').trim()
       const found = known.get(text)
       if (found === undefined) {
-        if (others.size < textsMax) others.add(text)
-        const shown = others.has(text) ? JSON.stringify(text.slice(0, 40)) : 'of other texts'
-        count(`with quality ${shown}, which the profile does not list: loaded as sent`, intervals)
+        const what = `with quality ${shown(text)}, which the profile does not list`
+        count(`${what}: loaded as sent`, intervals)
         return ''
       }
       if (found === 'missing') count('missing by the quality column: not loaded', intervals)

@@ -130,8 +130,10 @@ export function createTimes(options: TimesOptions): CsvTimes {
   const dates = new Set<string>()
   const written = new Set<TimestampFormat | undefined>()
   const see = (time: string, timeOfDay?: string): string => {
-    const text = startOfNextDay(normalTime(time, timeOfDay), dateOrder)
-    const date = orderedDate(text)
+    const sent = normalTime(time, timeOfDay)
+    // The day after it is none that the sender has written: it proves nothing.
+    const date = orderedDate(sent)
+    const text = startOfNextDay(sent, dateOrder)
     if (date !== undefined && dates.size < datesMax) dates.add(date)
     if (detectFormat(text) !== undefined)
       written.add(detectFormat(`${time.trim()} ${timeOfDay?.trim() ?? ''}`.trim()))
@@ -146,7 +148,7 @@ export function createTimes(options: TimesOptions): CsvTimes {
     { timesMax },
   )
   const days = rememberTimes(
-    (text) => (/[T ]24/.test(text) ? undefined : readDay(see(text), options)),
+    (text) => (/[T ]24:/.test(normalTime(text)) ? undefined : readDay(see(text), options)),
     { timesMax },
   )
   return {

@@ -17,6 +17,8 @@ export interface NemLayout {
   begin?(): void
   /** Whether the line belongs to the record before it, which takes it. */
   extend?(at: SentLine, fields: readonly string[]): boolean
+  /** Called where a line of this kind is refused, or one that has none. */
+  lost?(kind: string): void
   /** The records that wait for lines behind them. */
   flush?(): readonly SentRecord[]
   /** The records of a line between 100 and 900; undefined where its kind has no place. */
@@ -50,7 +52,7 @@ export function createNemFile(layout: NemLayout) {
   const read = (at: SentLine): readonly SentRecord[] => {
     if (at.text.trim() === '') return [emptyRecord(at)]
     const fields = at.text.split(',')
-    const kind = fields[0]?.trim()
+    const kind = fields[0]?.trim() ?? ''
     if (place === 'start' && kind !== '100') {
       const detail = `line ${at.line}: expected a 100 record, as ${version} files begin; export the file again`
       throw new Fault('HEADER', detail)
@@ -58,6 +60,7 @@ export function createNemFile(layout: NemLayout) {
     if (layout.extend?.(at, fields)) return []
     const before = flush()
     if (at.isCut) {
+      layout.lost?.(kind)
       const detail = 'the line is longer than limits.rowBytesMax'
       return [...before, refused(at, { code: 'ROW_TOO_LONG', column: '', detail })]
     }
@@ -70,7 +73,9 @@ export function createNemFile(layout: NemLayout) {
       return [...before, emptyRecord(at)]
     }
     const records = layout.read(at, fields)
-    return [...before, ...(records ?? [refuse(at, `not a ${kinds} record in its place`)])]
+    if (records !== undefined) return [...before, ...records]
+    layout.lost?.(kind)
+    return [...before, refuse(at, `not a ${kinds} record in its place`)]
   }
   async function* records(input: AsyncIterable<Buffer>) {
     const lines = readLines(input, { encoding: 'utf-8', lineBytesMax, onEnd: () => undefined })

@@ -1,13 +1,15 @@
 import type { Nem12Settings } from '../../../schemas/settings/formats/nem12.js'
 import { isCalendarDay, offsetSeconds } from '../../../schemas/time/timestamp.js'
 import { daySeconds } from '../../../schemas/time/zone.js'
-import { type QualityLetter, qualityLetters } from '../../../schemas/usage-row.js'
+import { type QualityLetter, qualityLetters, type RejectCode } from '../../../schemas/usage-row.js'
 import { type Conversion, createTally, type FormatContext, type SentRecord } from '../format.js'
 import type { SentLine } from '../lines.js'
 import {
+  belowZero,
   createInstants,
   emptyRecord,
   type Instants,
+  isBelowZero,
   negated,
   plainIdentifiers,
   plainQuantity,
@@ -33,6 +35,8 @@ interface Channel {
 /** A 300 record, and the 400 records that followed it so far. */
 interface PendingDay {
   readonly at: SentLine
+  /** Its channel; undefined where no usable 200 record is before it. */
+  readonly channel: Channel | undefined
   readonly fields: readonly string[]
   readonly later: SentLine[]
   readonly ranges: QualityRange[]
@@ -40,6 +44,10 @@ interface PendingDay {
 
 /** Lengths of intervals, minutes, as far as the market has them and their divisors. */
 const minutesMax = 60
+/** Records that belong to the 200 record before them. */
+const ofChannel = ['300', '400', '500']
+/** Fields of a 300 record behind its values: method, reason code, reason, and two times. */
+const trailingFields = 5
 /** 400 records of one 300 record: more than a day has intervals are not kept in memory. */
 const rangesMax = 1_440
 
@@ -58,7 +66,7 @@ export function createNem12(settings: Nem12Settings, context: FormatContext): Co
     pending = undefined
     if (day === undefined) return []
     const offset = offsetSeconds(settings.offset)
-    const record = toReads(day, { channel, offset, count, instants })
+    const record = toReads(day, { offset, count, instants })
     return [record, ...day.later.map(emptyRecord)]
   }
   const file = createNemFile({
@@ -76,12 +84,17 @@ export function createNem12(settings: Nem12Settings, context: FormatContext): Co
       pending.ranges.push(readQualityRange(fields, at.line))
       return true
     },
+    // What cannot be read may have been the 200 record of the days behind it.
+    lost: (kind) => {
+      if (!ofChannel.includes(kind)) channel = undefined
+    },
     flush,
     read: (at, fields) => {
       const kind = fields[0]?.trim()
       if (kind === '500') return [emptyRecord(at)]
       if (kind === '300') {
-        pending = { at, fields, later: [], ranges: [] }
+        pending = { at, channel, fields, later: [], ranges: [] }
+        if (channel !== undefined && hasMore(fields, channel)) channel = undefined
         return []
       }
       if (kind !== '200') return undefined
@@ -145,7 +158,6 @@ function readChannel(
 }
 
 interface ReadingDay {
-  readonly channel: Channel | undefined
   readonly offset: number
   readonly instants: Instants
   /** Called with the number of intervals that are left out, or are worth a note, and what they are. */
@@ -154,10 +166,10 @@ interface ReadingDay {
 
 /** The reads of a 300 record; a refused one has the sum of its values. */
 function toReads(
-  { at, fields, ranges }: PendingDay,
-  { channel, offset, count, instants }: ReadingDay,
+  { at, channel, fields, ranges }: PendingDay,
+  { offset, count, instants }: ReadingDay,
 ): SentRecord {
-  const refuse = (code: 'BAD_RECORD' | 'NOT_A_TIME' | 'INTERVAL_COUNT', detail: string) => {
+  const refuse = (code: RejectCode, detail: string) => {
     const values = fields.slice(2, 2 + Math.max(0, firstQuality(fields))).map((one) => one.trim())
     const { identifiers, scale = (text: string) => text } = channel ?? {}
     const total = scale(sumTexts(values))
@@ -171,6 +183,9 @@ function toReads(
     const values = found === -1 ? 'none with a quality method behind them' : found
     const detail = `intervals of ${seconds / 60} minutes need ${intervals} values, found ${values}`
     return refuse('INTERVAL_COUNT', detail)
+  }
+  if (hasMore(fields, channel)) {
+    return refuse('BAD_RECORD', 'another record follows on the same line')
   }
   if (channel.left !== undefined) {
     count(`${channel.left}: not loaded`, intervals)
@@ -187,6 +202,9 @@ function toReads(
   for (const [index, quality] of qualities.entries()) {
     if (quality === 'N') continue
     const value = plainQuantity(scale((fields[2 + index] as string).trim()))
+    if (isGeneration && isBelowZero(value)) {
+      return refuse('NEGATIVE', belowZero('set generation: positive'))
+    }
     const quantity = isGeneration ? negated(value) : value
     const timestamp = texts[index] as string
     const letter = letters[index] as QualityLetter
@@ -201,6 +219,12 @@ function toReads(
   if (isGeneration)
     count(`of register ${channel.register} (generation): loaded as negative`, rows.length)
   return { line: at.line, raw: at.text, rows: rows.join(''), count: rows.length }
+}
+
+/** Whether something is behind a 300 record on its line: its line end is lost, and maybe a 200 record with it. */
+function hasMore(fields: readonly string[], { seconds }: Channel): boolean {
+  const own = 2 + daySeconds / seconds + trailingFields
+  return fields.slice(own).some((field) => field.trim() !== '')
 }
 
 /** How many values are before the quality method of a 300 record; -1 where it has none. */

@@ -1,9 +1,17 @@
 import type { Nem13Settings } from '../../../schemas/settings/formats/nem13.js'
 import { isCalendarDay, offsetSeconds } from '../../../schemas/time/timestamp.js'
+import type { RejectCode } from '../../../schemas/usage-row.js'
 import { daysBetween, periodRow, refusedPeriod } from '../billed/period.js'
 import { type BilledContext, type Conversion, createTally, type SentRecord } from '../format.js'
 import type { SentLine } from '../lines.js'
-import { emptyRecord, negated, plainIdentifiers, plainQuantity } from '../plain-row.js'
+import {
+  belowZero,
+  emptyRecord,
+  isBelowZero,
+  negated,
+  plainIdentifiers,
+  plainQuantity,
+} from '../plain-row.js'
 import { unitScale } from '../scale.js'
 import { createNemFile } from './file.js'
 
@@ -96,7 +104,7 @@ function toPeriod(
   const stored = context.usage.unit.Electric
   const scale = unitScale(unit, stored)
   const quantity = scale === undefined ? '0' : plainQuantity(scale(sent.quantity))
-  const refuse = (detail: string, code: 'BAD_RECORD' | 'NOT_A_TIME' = 'BAD_RECORD') =>
+  const refuse = (detail: string, code: RejectCode = 'BAD_RECORD') =>
     refusedPeriod(at, { code, column: '', detail, identifiers, quantity })
   const leave = (what: string) => {
     count(`${what}: not loaded`)
@@ -123,6 +131,9 @@ function toPeriod(
   const days = daysBetween(context.zone, { start, end })
   if (days === undefined) return refuse('the current read is not on a later day than the previous')
   const isGeneration = direction === 'I' && settings.generation === 'negative'
+  if (isGeneration && isBelowZero(quantity)) {
+    return refuse(belowZero('set generation: positive'), 'NEGATIVE')
+  }
   if (guessed.includes(method.slice(0, 1))) {
     count('estimated or substituted by the sender: loaded')
   }

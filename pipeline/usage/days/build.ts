@@ -102,8 +102,6 @@ function buildScope(scope: Sql, version: number): Statement {
         FROM usage_day_row FINAL WHERE ${scope}
       )
       GROUP BY local_day, meter_id, commodity`,
-    // A block may equal one whose rows were erased since.
-    settings: { insert_deduplicate: 0 },
   }
 }
 

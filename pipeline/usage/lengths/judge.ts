@@ -16,6 +16,17 @@ export interface StoredLength {
   readonly day: string
   readonly seconds: number
   readonly isProvisional: boolean
+  /** The latest arrival that has reads of it, and when one of them starts, epoch seconds. */
+  readonly arrival: number
+  readonly startsAt: number
+}
+
+/** What the rows of a file are judged by. */
+export interface LengthRules {
+  /** The lengths of the profile, seconds. */
+  readonly allowed: readonly number[]
+  /** Whether a row with a time is of a day like a stored one: it may as well be one of its hours. */
+  readonly isDay: (start: number, stored: StoredLength) => boolean
 }
 
 /** The length of a meter's rows on one day (decision 16). */
@@ -31,19 +42,16 @@ export interface DayLength {
 }
 
 /**
- * The lengths of a meter's rows in a file, a day at a time. `days` and `stored` ascend; `allowed` are
- * the lengths of the profile.
+ * The lengths of a meter's rows in a file, a day at a time. `days` and `stored` ascend.
  */
 export function judgeMeter(
   days: readonly MeterDay[],
   stored: readonly StoredLength[],
-  allowed: readonly number[],
+  { allowed, isDay }: LengthRules,
 ): readonly DayLength[] {
   const filled = days.filter(({ full }) => full !== 0)
-  const known = [
-    ...stored.filter(({ isProvisional }) => !isProvisional),
-    ...filled.map(({ day, full }) => ({ day, seconds: full })),
-  ]
+  const trusted = stored.filter(({ isProvisional }) => !isProvisional)
+  const known = [...trusted, ...filled.map(({ day, full }) => ({ day, seconds: full }))]
   const runs = findRuns(days, allowed)
   const proved = new Set(filled.map(({ full }) => full))
   for (const [day, run] of runs) {
@@ -72,9 +80,13 @@ export function judgeMeter(
       if (filled.some((whole) => whole.full === other)) return found(other)
       return { ...found(0), apart: other, stored: length }
     }
-    if (length !== undefined && fits(starts, length)) return found(length)
+    if (length !== undefined && fits(starts, length)) {
+      const like = length === daySeconds ? nearestOf(trusted, day) : undefined
+      const mayBeHour = like !== undefined && !isDay(starts[0] as number, like)
+      return found(length, mayBeHour && !proved.has(length))
+    }
     const likely = nearest(guessed, day) ?? firstAfter(known, day)
-    if (likely !== undefined && fits(starts, likely)) return found(likely, true)
+    if (likely !== undefined && fits(starts, likely)) return found(likely, !proved.has(likely))
     const seconds = guess(starts, smallest, allowed)
     return found(seconds, seconds !== length && !proved.has(seconds))
   })
@@ -107,12 +119,16 @@ export type KnownLength = Pick<StoredLength, 'day' | 'seconds'>
 
 /** The length on a day, or on the nearest day before it; the finest where one day has two. */
 export function nearest(known: readonly KnownLength[], day: string): number | undefined {
-  let best: KnownLength | undefined
+  return nearestOf(known, day)?.seconds
+}
+
+function nearestOf<T extends KnownLength>(known: readonly T[], day: string): T | undefined {
+  let best: T | undefined
   for (const one of known) {
     if (one.day > day || (best !== undefined && one.day < best.day)) continue
     if (best?.day !== one.day || one.seconds < best.seconds) best = one
   }
-  return best?.seconds
+  return best
 }
 
 /** The length on the first day after a day; the finest where that day has two. */

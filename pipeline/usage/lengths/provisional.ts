@@ -1,11 +1,13 @@
 import type { Statement, Store } from '../../store/clickhouse.js'
-import { id, type Sql, sql } from '../../store/sql.js'
-import { type Decision, derivedOf } from '../../store/staging.js'
+import { id, type Sql, sql, typed } from '../../store/sql.js'
+import { type Decision, derivedOf, durable } from '../../store/staging.js'
 import { arrivalOf } from '../../store/versions.js'
 
-/** A meter whose rows have a length in a file that nothing proves. */
+/** A meter and day of a file whose rows have a length that nothing proves. */
 export interface Provisional {
   readonly meterId: string
+  /** `YYYY-MM-DD`, as the file's grid has it. */
+  readonly day: string
   readonly seconds: number
 }
 
@@ -18,21 +20,27 @@ export async function noteProvisional(
   if (found.length === 0) return
   const { provisional: table } = derivedOf(decision)
   await store.command({
-    sql: sql`CREATE OR REPLACE TABLE ${id(table)} (meter_id String, seconds UInt32)
-      ENGINE = MergeTree ORDER BY meter_id`,
+    sql: sql`CREATE OR REPLACE TABLE ${id(table)} (meter_id String, day Date, seconds UInt32)
+      ENGINE = MergeTree ORDER BY (meter_id, day) SETTINGS ${durable}`,
   })
   await store.insert(
     table,
-    found.map(({ meterId, seconds }) => ({ meter_id: meterId, seconds })),
+    found.map(({ meterId, ...one }) => ({ meter_id: meterId, ...one })),
   )
 }
 
+/** A file, and the day in its grid of a row that has its length. */
+interface GuessedFile extends Decision {
+  readonly grid: { readonly settledDay: Sql }
+}
+
 /** Stores them by day and arrival, before the reads of the table `attaches`. */
-export function recordProvisional(decision: Decision, attaches: string): Statement {
+export function recordProvisional({ grid, ...decision }: GuessedFile, attaches: string): Statement {
   return {
     sql: sql`INSERT INTO provisional_length (meter_id, local_day, seconds, arrival)
       SELECT DISTINCT meter_id, local_day, seconds, ${arrivalOf} FROM ${id(attaches)}
-      WHERE (meter_id, seconds) IN (SELECT meter_id, seconds FROM ${id(derivedOf(decision).provisional)})`,
+      WHERE (meter_id, ${grid.settledDay}, seconds) IN (
+        SELECT meter_id, day, seconds FROM ${id(derivedOf(decision).provisional)})`,
   }
 }
 
@@ -50,4 +58,19 @@ export function isProvisional(ofMeters: Sql): Sql {
   return sql`(meter_id, local_day, seconds, ${arrivalOf}) IN (
         SELECT meter_id, local_day, seconds, arrival FROM provisional_length FINAL
         WHERE proved_by = 0 AND ${ofMeters})`
+}
+
+/**
+ * Records that these lengths are proved, behind the attach: who dies before that leaves lengths of which no
+ * read is stored any more, or which the next such file proves again.
+ */
+export function recordProved({
+  order,
+  ...decision
+}: Decision & { readonly order: number }): Statement {
+  return {
+    sql: sql`INSERT INTO provisional_length (meter_id, local_day, seconds, arrival, proved_by, proved_seconds)
+      SELECT DISTINCT meter_id, local_day, seconds, arrival, ${typed('UInt32', order)}, new_seconds
+      FROM ${id(derivedOf(decision).rekeys)}`,
+  }
 }

@@ -7,7 +7,7 @@ import { foreignRows } from '../../customers/registered.js'
 import type { FileState } from '../../ledger/file-state.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../../store/sql.js'
-import { type Decision, derivedOf, onceSettings } from '../../store/staging.js'
+import { type Decision, derivedOf, durable, onceSettings } from '../../store/staging.js'
 import { arrivalOf, precedenceOf, versionOf } from '../../store/versions.js'
 import type { StagingTotals } from '../irregular-meters.js'
 import { toLocalStart } from '../timestamps.js'
@@ -19,14 +19,19 @@ import { openLengths } from './provisional.js'
 export interface Rekeyed {
   readonly rows: number
   readonly meters: number
+  /** How many of them are not stored any more: a row of the file that is not stored has their new key. */
+  readonly ended: number
 }
 
 /** A decision on a file, and the arrival whose versions its rows have. */
 export interface Rekeying extends Decision {
   readonly order: number
+  /** Whether the table `ended` has keys of rows that are not stored. */
+  readonly hasEnded?: boolean
 }
 
-type Decided = Pick<FileState, 'arrival' | 'decision' | 'manifest' | 'notes'>
+type Decided = Pick<FileState, 'arrival' | 'decision' | 'manifest' | 'notes'> &
+  Pick<Rekeying, 'hasEnded'>
 
 /** Meters with stored reads of a length that nothing has proved, and what a file proves of theirs. */
 export interface ProvedMeter {
@@ -45,9 +50,9 @@ export const readColumns = sql`meter_id, commodity, starts_at, seconds, local_da
  */
 export function mayProve(
   { meters, openMeters }: Pick<StagingTotals, 'meters' | 'openMeters'>,
-  provisional: number,
+  unproved: number,
 ): boolean {
-  return openMeters > 0 && provisional < meters
+  return openMeters > 0 && unproved < meters
 }
 
 /** Copies such reads into the table `open`, and holds them against the usable rows of a file in `table`. */
@@ -128,14 +133,19 @@ export async function findRekeyed(
     return proveOpen(open, [...known, ...proved], { zone, atEnd })
   })
   if (found.length === 0) return undefined
-  if (!(await recordRekeys(context, state, { found, atEnd }))) return { rows: 0, meters: 0 }
+  if (!(await recordRekeys(context, state, { found, atEnd })))
+    return { rows: 0, meters: 0, ended: 0 }
   const order = state.notes.repairs ?? state.arrival
   await store.command({ sql: resolveKeys({ ...state, order }) })
-  const [counted] = await store.rows<{ rows: string; meters: string }>({
-    sql: sql`SELECT count() AS rows, uniqExact(meter_id) AS meters
+  const [counted] = await store.rows<{ rows: string; meters: string; ended: string }>({
+    sql: sql`SELECT count() AS rows, uniqExact(meter_id) AS meters, countIf(is_ended) AS ended
       FROM ${id(derivedOf(state).rekeyed)} WHERE is_moved`,
   })
-  return { rows: Number(counted?.rows ?? 0), meters: Number(counted?.meters ?? 0) }
+  return {
+    rows: Number(counted?.rows ?? 0),
+    meters: Number(counted?.meters ?? 0),
+    ended: Number(counted?.ended ?? 0),
+  }
 }
 
 /** The proved lengths of these meters in the store, up to the last day that matters. */
@@ -169,7 +179,7 @@ export async function recordRekeys(
     sql: sql`CREATE OR REPLACE TABLE ${id(rekeys)} (
         meter_id String, local_day Date, starts_at DateTime('UTC'), seconds UInt32, arrival UInt32,
         new_at DateTime('UTC'), new_day Date, new_hour UInt8, new_seconds UInt32
-      ) ENGINE = MergeTree ORDER BY (meter_id, local_day)`,
+      ) ENGINE = MergeTree ORDER BY (meter_id, local_day) SETTINGS ${durable}`,
   })
   const rows = found.flatMap(
     ({ series: { meterId, day, seconds: before, arrival, starts }, seconds }) =>
@@ -202,10 +212,10 @@ export const hasMoved = sql`(k.new_seconds, k.new_at) != (k.seconds, k.starts_at
 
 /**
  * Each read under its new key, and what the store has there already. Of reads that meet under one key the
- * one with the highest precedence wins, as everywhere.
+ * one with the highest precedence wins, as everywhere; none where it is a row of the file that is not stored.
  */
-function resolveKeys({ order, ...decision }: Rekeying): Sql {
-  const { open, rekeys, rekeyed } = derivedOf(decision)
+function resolveKeys({ order, hasEnded = false, ...decision }: Rekeying): Sql {
+  const { open, rekeys, rekeyed, ended } = derivedOf(decision)
   const key = sql`local_day, meter_id, starts_at, seconds`
   const apart = sql`(SELECT * FROM ${id(rekeys)} AS k WHERE ${hasMoved})`
   const moved = sql`SELECT k.new_day AS local_day, o.meter_id AS meter_id, k.new_at AS starts_at, k.new_seconds AS seconds,
@@ -220,14 +230,19 @@ function resolveKeys({ order, ...decision }: Rekeying): Sql {
       quality, yields, local_day, starts_at, seconds, local_hour, change, false
     FROM usage_current
     WHERE (${key}) IN (SELECT new_day, meter_id, new_at, new_seconds FROM ${apart})
-      AND arrival != ${decision.arrival} AND (${key}) NOT IN (SELECT ${key} FROM ${apart})`
+      AND arrival != ${decision.arrival} AND (${key}) NOT IN (SELECT ${key} FROM ${apart})
+      ${hasEnded ? sql`AND (${key}) NOT IN (SELECT ${key} FROM ${id(ended)} WHERE is_stored)` : sql``}`
+  const byRows = sql`SELECT ${key}, new_version - 1 AS ended_by, new_precedence FROM ${id(ended)}`
+  const byNone = sql`SELECT ${key}, 0 AS ended_by, 0 AS new_precedence FROM ${id(open)} WHERE false`
   const sameKey = sql`(PARTITION BY ${key} ORDER BY ${precedenceOf()} DESC
       ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)`
-  return sql`CREATE OR REPLACE TABLE ${id(rekeyed)} ENGINE = MergeTree ORDER BY (${key}) AS
+  return sql`CREATE OR REPLACE TABLE ${id(rekeyed)} ENGINE = MergeTree ORDER BY (${key}) SETTINGS ${durable} AS
     SELECT *, if(is_moved, ${typed('UInt64', order)}, old_change) AS change,
-      version = first_value(version) OVER ${sameKey} AS wins,
+      is_moved AND new_precedence > ${precedenceOf()} AS is_ended,
+      version = first_value(version) OVER ${sameKey} AND NOT is_ended AS wins,
       first_value(quantity) OVER ${sameKey} AS new_quantity
-    FROM (${moved} UNION ALL ${there})`
+    FROM (SELECT * FROM (${moved} UNION ALL ${there}) AS m
+      LEFT ANY JOIN (${hasEnded ? byRows : byNone}) AS e USING (${key}))`
 }
 
 /** What the store has under the new keys, in place of the versions that `isRekeyed` names. */
@@ -240,6 +255,11 @@ export function isRekeyed(decision: Decision): Sql {
   return sql`version IN (SELECT version FROM ${id(derivedOf(decision).rekeyed)})`
 }
 
+/** The columns of the table `overlaps`. */
+export const overlapColumns = sql`local_day, meter_id, starts_at, seconds, commodity, local_hour,
+  new_quantity, old_quantity, old_account_number, old_external_site_id, new_version, old_version,
+  kind, old_change, new_seconds, new_day, old_quality, old_yields, outranked`
+
 /**
  * Adds to the table `overlaps` what becomes of them: those that are stored on under another key, and those
  * that lose against a later read there.
@@ -247,19 +267,18 @@ export function isRekeyed(decision: Decision): Sql {
 export function recordOverlaps({ order, ...decision }: Rekeying): Statement {
   const { overlaps, rekeyed } = derivedOf(decision)
   return {
-    sql: sql`INSERT INTO ${id(overlaps)} (local_day, meter_id, starts_at, seconds, commodity, local_hour,
-        new_quantity, old_quantity, old_account_number, old_external_site_id, new_version, old_version,
-        kind, old_change, new_seconds, new_day, old_quality, old_yields, outranked)
+    sql: sql`INSERT INTO ${id(overlaps)} (${overlapColumns})
       SELECT old_day, meter_id, old_at, old_seconds, commodity, old_hour, new_quantity, quantity,
         account_number, external_site_id, ${typed('UInt64', versionOf(order, 0))}, version,
-        if(wins, 'rekeyed', 'outdone'), old_change, seconds, local_day, quality, yields, false
+        multiIf(wins, 'rekeyed', is_ended, 'ended', 'outdone'), old_change, seconds, local_day, quality, yields, false
       FROM ${id(rekeyed)} WHERE is_moved OR NOT wins`,
   }
 }
 
 /**
  * Adds them to the table that is attached: a row that ends the old key, one line later than the read, and
- * the read under its new key. So readers see the one in place of the other in the step of the attach.
+ * the read under its new key, or a row that ends this key as well. So readers see the one in place of the other in
+ * the step of the attach.
  */
 export function attachRekeyed(decision: Decision, attaches: string): Statement {
   const { rekeyed } = derivedOf(decision)
@@ -269,19 +288,9 @@ export function attachRekeyed(decision: Decision, attaches: string): Statement {
         external_site_id, version + 1, change, quality, yields, true
       FROM ${id(rekeyed)} WHERE is_moved
       UNION ALL
-      SELECT ${readColumns}, false FROM ${id(rekeyed)} WHERE is_moved AND wins`,
+      SELECT ${readColumns}, false FROM ${id(rekeyed)} WHERE is_moved AND wins
+      UNION ALL
+      SELECT ${readColumns}, true FROM (SELECT * REPLACE(ended_by AS version) FROM ${id(rekeyed)} WHERE is_ended)`,
     settings: onceSettings(`rekeyed-${attaches}`),
-  }
-}
-
-/**
- * Records that these lengths are proved, behind the attach: who dies before that leaves lengths of which no
- * read is stored any more, or which the next such file proves again.
- */
-export function recordProved({ order, ...decision }: Rekeying): Statement {
-  return {
-    sql: sql`INSERT INTO provisional_length (meter_id, local_day, seconds, arrival, proved_by, proved_seconds)
-      SELECT DISTINCT meter_id, local_day, seconds, arrival, ${typed('UInt32', order)}, new_seconds
-      FROM ${id(derivedOf(decision).rekeys)}`,
   }
 }

@@ -1,15 +1,14 @@
-import { lengthsOf } from '../../../schemas/settings/profile.js'
+import { lengthsOf, timesOf } from '../../../schemas/settings/profile.js'
 import { isDayFormat } from '../../../schemas/time/timestamp.js'
-import { daySeconds } from '../../../schemas/time/zone.js'
+import { daySeconds, wallSeconds } from '../../../schemas/time/zone.js'
 import { rejectCodes } from '../../../schemas/usage-row.js'
 import type { PipelineContext } from '../../context.js'
 import type { FileState } from '../../ledger/file-state.js'
-import type { Store } from '../../store/clickhouse.js'
 import type { Decision } from '../../store/staging.js'
 import { gridOf, type StagingTotals } from '../irregular-meters.js'
 import { rejectLines } from '../reject-lines.js'
 import { toLength } from '../sample.js'
-import { judgeMeter } from './judge.js'
+import { judgeMeter, type LengthRules, type StoredLength } from './judge.js'
 import { noteProvisional, type Provisional } from './provisional.js'
 import {
   type Closest,
@@ -32,7 +31,11 @@ export interface FoundLengths {
   readonly repairs: number
   /** Meters whose length neither stored reads nor rows in succession prove. */
   readonly provisional: number
+  /** Those of which the file proves no day. */
+  readonly unproved: number
 }
+
+const noLengths: FoundLengths = { repairs: 0, provisional: 0, unproved: 0 }
 
 /** What is looked for in a file. */
 export interface LengthsOf {
@@ -56,48 +59,58 @@ export async function findLengths(
   const { store, profile } = context
   const { seconds, format, stated } = state.manifest
   const { arrival, decision } = state
-  if (stated === true) return { repairs: 0, provisional: 0 }
+  if (stated === true) return noLengths
   const allowed = lengthsOf(profile, state.feed, state.manifest)
   const grid = gridOf(profile, state.manifest)
   const isDaily = format !== null && isDayFormat(format)
-  if (isDaily && allowed.includes(daySeconds)) return { repairs: 0, provisional: 0 }
+  if (isDaily && allowed.includes(daySeconds)) return noLengths
   const byShape = seconds !== daySeconds && allowed.includes(seconds)
-  if (byShape && totals.irregularMeters === 0) return { repairs: 0, provisional: 0 }
+  if (byShape && totals.irregularMeters === 0) return noLengths
   await createRepairs(store, state)
   if (isDaily) {
     await refuseAll(store, { arrival, decision, grid })
-    return { repairs: totals.rows, provisional: 0 }
+    return { ...noLengths, repairs: totals.rows }
   }
   const rows = byShape ? totals.irregularRows : totals.rows
   const batches = Math.ceil(rows / batchRowsMax)
   const since =
     state.notes.repairs === undefined ? undefined : await lengthsSince(store, state.notes.repairs)
-  let repairs = 0
+  let [repairs, unproved] = [0, 0]
   const provisional: Provisional[] = []
   for (let batch = 0; batch < batches; batch++) {
     const of = byShape ? ('irregular' as const) : ('all' as const)
     const search = { grid, allowed, of, batch, batches, since }
-    const found = await judgeBatch(store, state, search)
+    const found = await judgeBatch(context, state, search)
     await recordRepairs(store, state, found.repairs)
     repairs += found.repairs.length
+    unproved += found.unproved
     provisional.push(...found.provisional)
   }
   await noteProvisional(store, state, provisional)
   const meters = new Set(provisional.map(({ meterId }) => meterId))
   for (const meterId of meters) onProvisional?.(meterId)
-  return { repairs, provisional: meters.size }
+  return { repairs, provisional: meters.size, unproved }
+}
+
+interface JudgedLengths {
+  readonly repairs: readonly Repair[]
+  readonly provisional: readonly Provisional[]
+  readonly unproved: number
 }
 
 async function judgeBatch(
-  store: Store,
+  context: PipelineContext,
   decision: Decision,
   search: Search & { readonly since: Awaited<ReturnType<typeof lengthsSince>> | undefined },
-): Promise<{ readonly repairs: readonly Repair[]; readonly provisional: readonly Provisional[] }> {
+): Promise<JudgedLengths> {
+  const { store } = context
   const suspects = await findSuspects(store, decision, search)
   const stored = await storedLengths(store, decision, suspects)
+  const { allowed } = search
+  const rules = { allowed, isDay: await likeStoredDays(context, [...stored.values()].flat()) }
   const judged = suspects.map(({ meterId, days }: Suspect) => ({
     meterId,
-    lengths: judgeMeter(days, stored.get(meterId) ?? [], search.allowed).map((found) => {
+    lengths: judgeMeter(days, stored.get(meterId) ?? [], rules).map((found) => {
       const kept = search.since?.get(meterDayKey(meterId, found.day))
       return kept === undefined ? found : { ...found, ...kept, apart: 0, stored: 0 }
     }),
@@ -109,14 +122,34 @@ async function judgeBatch(
         return { meterId, day, seconds, isGuessed: isProvisional, apart, stored }
       }),
   )
-  const provisional = judged.flatMap(({ meterId, lengths }) => {
-    const found = lengths.filter(({ isProvisional }) => isProvisional)
-    return [...new Set(found.map(({ seconds }) => seconds))].map((seconds) => ({
-      meterId,
-      seconds,
-    }))
-  })
-  return { repairs, provisional }
+  const provisional = judged.flatMap(({ meterId, lengths }) =>
+    lengths
+      .filter(({ isProvisional }) => isProvisional)
+      .map(({ day, seconds }) => ({ meterId, day, seconds })),
+  )
+  const unproved = judged.filter(({ lengths }) => lengths.every((one) => one.isProvisional)).length
+  return { repairs, provisional, unproved }
+}
+
+/**
+ * A row with a time is of a day like the stored ones if these came with a time too: where that is when the day
+ * starts, with the same one. Stored reads do not show times at the end any more.
+ */
+async function likeStoredDays(
+  { ledger, profile, zone }: PipelineContext,
+  stored: readonly StoredLength[],
+): Promise<LengthRules['isDay']> {
+  const days = stored.filter((one) => one.seconds === daySeconds && !one.isProvisional)
+  const arrivals = [...new Set(days.map(({ arrival }) => arrival))]
+  const files = arrivals.length === 0 ? [] : await ledger.states(arrivals)
+  const manifests = new Map(files.map(({ arrival, manifest }) => [arrival, manifest]))
+  const timeOf = (at: number) => wallSeconds(zone.toWall(at)) % daySeconds
+  return (start, { arrival, startsAt }) => {
+    const manifest = manifests.get(arrival)
+    if (manifest === undefined) return true
+    if (manifest.format !== null && isDayFormat(manifest.format)) return false
+    return timesOf(profile, manifest).stamp === 'end' || timeOf(start) === timeOf(startsAt)
+  }
 }
 
 /** Writes down the rows whose length is not usable, and counts them. */

@@ -160,9 +160,12 @@ async function lengthsWithin(
     at: string
     length: number
     isProvisional: boolean
+    latest: number
+    start: number
   }>({
     sql: sql`SELECT meter_id, toString(local_day) AS at, min(seconds) AS length,
-        ${isProvisional(named)} AS isProvisional
+        ${isProvisional(named)} AS isProvisional, max(arrival) AS latest,
+        toUnixTimestamp(argMax(starts_at, arrival)) AS start
       FROM usage_current
       WHERE local_day BETWEEN ${typed('Date', from)} AND ${typed('Date', to)}
         AND ${named}
@@ -170,7 +173,7 @@ async function lengthsWithin(
       GROUP BY meter_id, local_day, isProvisional
       ${only === undefined ? sql`` : oneDay[only]}`,
   })
-  return rows.map(({ meter_id: meterId, at: day, length: seconds, isProvisional }) => {
-    return { meterId, day, seconds, isProvisional }
+  return rows.map(({ meter_id, at: day, length: seconds, isProvisional, latest, start }) => {
+    return { meterId: meter_id, day, seconds, isProvisional, arrival: latest, startsAt: start }
   })
 }

@@ -43,10 +43,11 @@ export async function lengthsOfNights(
     staged,
     variants.map(({ meterId, days: [days] }) => ({ meterId, days })),
   )
+  const rules = { allowed, isDay: () => true }
   return new Map(
     variants.map(({ meterId, days }) => {
       const found = days.map((one) =>
-        judgeMeter(one, stored.get(meterId) ?? [], allowed).find(({ day }) => day === night),
+        judgeMeter(one, stored.get(meterId) ?? [], rules).find(({ day }) => day === night),
       )
       const longest = Math.max(...found.map((one) => one?.seconds ?? 0))
       return [meterId, longest || found[0]?.stored || (allowed[0] as number)]

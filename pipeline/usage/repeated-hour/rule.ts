@@ -132,11 +132,25 @@ function proveByOrder(rows: readonly NightRow[]): Proof {
   }
 }
 
-/** The row one interval before the hour proves daylight time, the row one interval after it standard time. */
+/**
+ * The row one interval before the hour proves daylight time, the row one interval after it standard time.
+ * Neither does for rows that may be of both hours.
+ */
 function proveByNeighbours(night: Night): Proof {
   if (!fitsTwice(night)) return proveByGrid(night, new Set(outside(night)))
+  if (stepsBack(night)) return () => undefined
   const { before, after } = neighbours(night)
   return () => (before === after ? undefined : before ? 'daylight' : 'standard')
+}
+
+/** Whether the rows rise but for one step back within the hour, as where the clock is put back. */
+function stepsBack(night: Night): boolean {
+  const rows = isNewestFirst(night) ? night.rows.toReversed() : night.rows
+  const falls = rows.slice(1).flatMap((row, index) => {
+    const before = rows[index] as NightRow
+    return row.at < before.at ? [[before, row]] : []
+  })
+  return falls.length === 1 && falls.flat().every(({ kind }) => kind !== 'outside')
 }
 
 function neighbours(night: Night): { readonly before: boolean; readonly after: boolean } {

@@ -1,5 +1,5 @@
 import { t } from 'tap'
-import { type AuthorizeOptions, authenticate } from '../../../api/access/authorize.js'
+import { type AuthorizeOptions, authenticate, authorize } from '../../../api/access/authorize.js'
 import type { Identified } from '../../../api/identity/identity.js'
 import type { GatewayRequest } from '../../../api/request.js'
 
@@ -10,9 +10,9 @@ const request: GatewayRequest = {
 const who = { clientId: 'C-1', pseudonym: 'p' }
 
 /** What `authenticate` makes of a token that proves this, at once or later. */
-async function made(identified: Identified, connects: boolean) {
+async function made(identified: Identified, applications?: ReadonlySet<string>) {
   const optionsOf = (identify: () => Identified | Promise<Identified>) =>
-    ({ identity: { identify }, tokenBytesMax: 100, connects }) as unknown as AuthorizeOptions
+    ({ identity: { identify }, tokenBytesMax: 100, applications }) as unknown as AuthorizeOptions
   const atOnce = await authenticate(
     optionsOf(() => identified),
     request,
@@ -28,27 +28,57 @@ async function made(identified: Identified, connects: boolean) {
 t.test(
   'the token of a third party proves nothing to login, not even a failed attempt',
   async (t) => {
-    for (const scopes of [['FB=4_16'], ['openid', 'HistoryLength=0;FB=4']]) {
-      const grant = { application: 'app', scopes }
+    const listed = new Set(['app'])
+    for (const grant of [
+      { applications: ['app'], scopes: ['FB=4_16'] },
+      { applications: ['other'], scopes: ['openid', 'HistoryLength=0;FB=4'] },
+      { applications: ['app'], scopes: ['openid'] },
+      { applications: ['app'], scopes: [] },
+      { applications: ['other', 'app'], scopes: ['openid'] },
+    ]) {
       for (const identified of [
         { kind: 'customer', ...who, grant },
         { kind: 'counted', ...who, grant, reason: 'revoked', token: 'a' },
       ] as const) {
-        t.same(
-          await made(identified, false),
-          identified,
-          'without the section they are nothing special',
-        )
-        t.same(await made(identified, true), { kind: 'refused', reason: 'token of a third party' })
+        t.same(await made(identified), identified, 'without the section they are nothing special')
+        t.same(await made(identified, listed), {
+          kind: 'refused',
+          reason: 'token of a third party',
+        })
       }
     }
     const plain = {
       kind: 'customer',
       ...who,
-      grant: { application: 'app', scopes: ['openid'] },
+      grant: { applications: ['platform'], scopes: ['openid'] },
     } as const
-    t.same(await made(plain, true), plain)
+    t.same(await made(plain, listed), plain)
     const saml = { kind: 'customer', ...who } as const
-    t.same(await made(saml, true), saml)
+    t.same(await made(saml, listed), saml)
+  },
+)
+
+t.test(
+  'what the CIS says is left decides the code, and more than two left is code 1',
+  async (t) => {
+    const counted = { kind: 'counted', ...who, reason: 'revoked', token: 'a' } as const
+    const options = { locks: { has: () => false } } as unknown as AuthorizeOptions
+    const status = { isKnown: true, locked: undefined, isClosed: false, hasMeter: true } as const
+    for (const [attemptsRemaining, denial] of [
+      ...([
+        [-1, 'locked'],
+        [0, 'locked'],
+        [1, 'oneLeft'],
+      ] as const),
+      ...([
+        [2, 'twoLeft'],
+        [3, 'token'],
+        [4, 'token'],
+        [1_000, 'token'],
+      ] as const),
+    ]) {
+      const answer = await authorize(options, counted, { ...status, attemptsRemaining })
+      t.match(answer, { kind: 'denied', denial }, `${attemptsRemaining} left`)
+    }
   },
 )

@@ -2,7 +2,7 @@ import { t } from 'tap'
 import { createLocks } from '../../../api/access/locks.js'
 import type { Statement, Store } from '../../../pipeline/store/clickhouse.js'
 import { Fault } from '../../../schemas/fault.js'
-import { statementText } from '../../rig/statement-text.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 
 /** A store without replicas that answers on demand. */
 const slowStore = () => {

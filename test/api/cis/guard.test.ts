@@ -4,7 +4,12 @@ import type { Cis } from '../../../api/cis/cis.js'
 import { guardCis } from '../../../api/cis/guard.js'
 import { Fault } from '../../../schemas/fault.js'
 
-const record = { record: { clientId: 'C-1' }, locked: undefined, attemptsRemaining: undefined }
+const record = {
+  record: { clientId: 'C-1' },
+  locked: undefined,
+  attemptsRemaining: undefined,
+  problems: [],
+}
 
 /** A driver that counts how often it is asked. */
 const counting = (answer: () => Promise<typeof record | undefined>) => {

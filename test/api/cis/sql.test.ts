@@ -5,7 +5,7 @@ import { conform } from './conformance.js'
 import { createPostgres } from './postgres.js'
 
 const tables = `
-CREATE TABLE partner (id text, first text, last text, company text, state text, locked boolean, remaining int);
+CREATE TABLE partner (id text, first text, last text, company text, state text, locked boolean, remaining bigint);
 CREATE TABLE premise (id text, partner text, street text, town text, region text, zip text);
 CREATE TABLE device (serial text, premise text, contract text, kind text, tariff text, portion int);
 INSERT INTO partner VALUES ('C-1', 'Ada', 'Haas', NULL, 'A', NULL, NULL),

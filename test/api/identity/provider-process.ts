@@ -17,14 +17,14 @@ function start({ port, jwks, redirectUri, scope, seconds }: Start): void {
   const provider = new Provider(issuer, {
     jwks,
     clients: [
-      {
-        client_id: 'app',
+      ...['app', 'platform'].map((client_id) => ({
+        client_id,
         redirect_uris: [redirectUri],
-        token_endpoint_auth_method: 'none',
+        token_endpoint_auth_method: 'none' as const,
         grant_types: ['authorization_code'],
-        response_types: ['code'],
-        application_type: 'native',
-      },
+        response_types: ['code' as const],
+        application_type: 'native' as const,
+      })),
       {
         client_id: 'gateway',
         client_secret: 'a secret: 100 % & more',

@@ -4,9 +4,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { packageRoot } from '../../../infra/package-root.js'
+import { anyPort } from '../../rig/any-port.js'
 
 const program = join(packageRoot(import.meta.url), 'dist/test/api/identity/provider-process.js')
 const redirectUri = 'http://127.0.0.1/signed-in'
+
+/** The applications in which somebody can sign in. */
+type Client = 'app' | 'platform'
 
 export interface OpenIdProvider {
   readonly issuer: string
@@ -14,6 +18,7 @@ export interface OpenIdProvider {
   signIn(
     login: string,
     scope?: string,
+    client?: Client,
   ): Promise<{ readonly accessToken: string; readonly idToken: string }>
   /** A token of a program for itself (RFC 6749, section 4.4). */
   clientToken(scope: string): Promise<string>
@@ -32,7 +37,7 @@ export async function createProvider(scopes: readonly string[] = []): Promise<Op
   let child = await startProcess({ ...fixed, jwks, seconds: 3_600 })
   return {
     issuer,
-    signIn: (login, scope = 'customer') => signIn(issuer, login, scope),
+    signIn: (login, scope = 'customer', client = 'app') => signIn(issuer, client, { login, scope }),
     clientToken: (scope) => clientToken(issuer, scope),
     stop: () => end(child),
     restart: async (options) => {
@@ -67,10 +72,10 @@ async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit')
 }
 
-/** A port on which nothing listens, below those that the system gives to outgoing connections. */
+/** A port on which nothing listens. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 22_000)
+    const port = anyPort()
     const server = createServer().listen(port, '127.0.0.1')
     const listens = await once(server, 'listening').catch(() => undefined)
     if (listens === undefined) continue
@@ -111,10 +116,14 @@ async function clientToken(issuer: string, scope: string): Promise<string> {
   return access_token
 }
 
-async function signIn(issuer: string, login: string, scope: string) {
+async function signIn(
+  issuer: string,
+  client: Client,
+  { login, scope }: { readonly login: string; readonly scope: string },
+) {
   const verifier = randomBytes(32).toString('base64url')
   const query = new URLSearchParams({
-    client_id: 'app',
+    client_id: client,
     response_type: 'code',
     redirect_uri: redirectUri,
     scope: `openid ${scope}`,
@@ -127,7 +136,7 @@ async function signIn(issuer: string, login: string, scope: string) {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'authorization_code',
-      client_id: 'app',
+      client_id: client,
       redirect_uri: redirectUri,
       resource: 'urn:tieline',
       code,

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { type Test, t } from 'tap'
 import { createPseudonymizer } from '../../../api/access/pseudonym.js'
 import { createIdentity } from '../../../api/identity/drivers.js'
+import type { Identity } from '../../../api/identity/identity.js'
 import { createDemoIdp } from '../../../infra/demo/back-office/idp.js'
-import type { Fault } from '../../../schemas/fault.js'
 import { identitySettings } from '../../../schemas/settings/gateway-identity.js'
 import { createFolder } from '../../rig/folder.js'
 import { post } from '../rig.js'
+import { createIssuer, createSigner, type Signer } from './issuer.js'
 import { createRevoker } from './revoker.js'
 import { acsUrl, assertionOf, encode, entityId, responseOf, signXml } from './saml-provider.js'
 import { other, signed, signer } from './saml-responses.js'
@@ -17,6 +18,23 @@ const oidc = (issuer: string) => ({
   claim: 'sub',
   issuers: [{ issuer, audience: 'tieline' }],
 })
+
+/** The identity of several providers, opened together. */
+function open(
+  t: Test,
+  providers: readonly object[],
+  more: { readonly elapsed?: () => number } = {},
+): Identity {
+  return createIdentity(identitySettings.parse({ kind: 'several', providers }), {
+    pseudonymize: createPseudonymizer('key'),
+    tokensCachedMax: 10,
+    secret: () => 'secret',
+    now: Date.now,
+    onFailure: (fault) => t.fail(fault.message),
+    report: () => undefined,
+    ...more,
+  })
+}
 
 t.test('each token goes to the provider that it is made for', async (t) => {
   const [one, two, foreign] = [
@@ -34,21 +52,13 @@ t.test('each token goes to the provider that it is made for', async (t) => {
     recipient: acsUrl,
     certFiles: [certFile],
   }
-  const open = (providers: readonly object[]) =>
-    createIdentity(identitySettings.parse({ kind: 'several', providers }), {
-      pseudonymize: createPseudonymizer('key'),
-      tokensCachedMax: 10,
-      secret: () => 'secret',
-      now: Date.now,
-      onFailure: (fault) => t.fail(fault.message),
-      report: () => undefined,
-    })
-  const identity = open([oidc(one.url), saml, oidc(two.url), revoker.settings])
-  const withoutOpaque = open([saml, oidc(one.url)])
+  const identity = open(t, [oidc(one.url), saml, oidc(two.url), revoker.settings])
+  const withoutOpaque = open(t, [saml, oidc(one.url)])
   t.teardown(async () => {
     await Promise.all([identity.close(), withoutOpaque.close()])
     await Promise.all([one.close(), two.close(), foreign.close(), revoker.close()])
   })
+  await withoutOpaque.ready()
   const tokenOf = async ({ url }: { url: string }, clientId: string) =>
     String((await post(`${url}/token`, { clientId }))['access_token'])
   t.match(await identity.identify(await tokenOf(one, 'A')), { kind: 'customer', clientId: 'A' })
@@ -72,6 +82,32 @@ t.test('each token goes to the provider that it is made for', async (t) => {
   await identity.ready()
 })
 
+t.test('a token is for its issuer, whatever its key id says', async (t) => {
+  const keys = [createSigner(), createSigner()] as const
+  for (const kid of [undefined, 'same']) {
+    const issuers = [await createIssuer(keys[0]), await createIssuer(keys[1])] as const
+    for (const [at, issuer] of issuers.entries()) issuer.keys = [{ ...keys[at]?.jwk, kid }]
+    const identity = open(
+      t,
+      issuers.map(({ url }) => oidc(url)),
+    )
+    t.teardown(() => Promise.all([identity.close(), ...issuers.map((one) => one.close())]))
+    const header = { kid }
+    for (let round = 0; round < 2; round++) {
+      for (const [at, issuer] of issuers.entries()) {
+        const claims = { sub: `C-${at}` }
+        const token = issuer.token({ header, claims })
+        t.match(await identity.identify(token), { kind: 'customer', clientId: `C-${at}` })
+        const by = keys[1 - at] as Signer
+        const forged = issuer.token({ header, claims, by })
+        t.match(await identity.identify(forged), { kind: 'refused', reason: 'signature' })
+        const foreign = issuer.token({ header, claims: { iss: 'https://other.example' }, by })
+        t.match(await identity.identify(foreign), { kind: 'refused', reason: 'issuer' })
+      }
+    }
+  }
+})
+
 const first = 'https://first.example'
 
 /** Two SAML providers, `first` and `entityId`; each look at the clock of the budget is `step` later. */
@@ -84,20 +120,11 @@ const openTwo = (t: Test, step: () => number) => {
     return { kind: 'saml', issuer, audience: 'tieline', recipient, certFiles: [certFile] }
   })
   let ms = 0
-  const options = {
-    pseudonymize: createPseudonymizer('key'),
-    tokensCachedMax: 10,
-    secret: () => 'secret',
-    now: Date.now,
-    onFailure: (fault: Fault) => t.fail(fault.message),
-    report: () => undefined,
-    elapsed: () => {
-      ms += step()
-      return ms
-    },
+  const elapsed = () => {
+    ms += step()
+    return ms
   }
-  const settings = identitySettings.parse({ kind: 'several', providers })
-  const identity = createIdentity(settings, options)
+  const identity = open(t, providers, { elapsed })
   t.teardown(() => identity.close())
   return identity
 }

@@ -104,9 +104,29 @@ t.test('a proven token for another audience or scope is refused and never counte
   t.match(await identify(wrong), { kind: 'refused', reason: 'audience', detail: /wants tieline/ })
   const narrow = issuer.token({ claims: { scope: 'bills' } })
   t.match(await identify(narrow), { kind: 'refused', reason: 'scope' })
-  t.match(await identify(issuer.token({ claims: { scope: 'meters bills' } })), {
-    kind: 'customer',
-  })
+  for (const claims of [
+    { scope: 'meters bills' },
+    { scope: ['meters', 'bills'] },
+    { scp: ['meters', 'bills', 7] },
+    { scp: 'meters bills' },
+    { scope: 'meters', scp: ['bills', 'meters'] },
+  ]) {
+    t.match(await identify(issuer.token({ claims })), {
+      kind: 'customer',
+      grant: { scopes: ['meters', 'bills'] },
+    })
+  }
+})
+
+t.test('the application of a token is in the claim of its provider', async (t) => {
+  const { issuer, identify } = await open()
+  for (const name of ['client_id', 'azp', 'cid', 'appid']) {
+    const token = issuer.token({ claims: { [name]: 'app' } })
+    t.match(await identify(token), { grant: { applications: ['app'] } }, name)
+  }
+  const several = issuer.token({ claims: { client_id: 'one', azp: 'two', cid: 'one', appid: 3 } })
+  t.same((await identify(several)).grant?.applications, ['one', 'two'])
+  t.same((await identify(issuer.token())).grant?.applications, [])
 })
 
 t.test('each issuer has its own keys, audience and claim', async (t) => {

@@ -13,7 +13,7 @@ export const limits = {
   tokenBytesMax: 16_384,
   bodyMsMax: 2_000,
   answerMsMax: 5_000,
-  connectionsMax: 200,
+  connectionsMax: 60,
   requestsInFlightMax: 1_000,
   tokensCachedMax: 10,
   stopMsMax: 3_000,

@@ -47,8 +47,13 @@ export function resistFloods(t: Test, { serve, connectionsMax, refused }: Floode
     const { listener, tls } = await serve()
     const open = () => createRaw({ port: listener.port, tls }).catch(() => undefined)
     const request = head('Content-Length: 0')
-    const clients = await Promise.all(Array.from({ length: connectionsMax + 20 }, open))
-    for (const client of clients) client?.send(request)
+    // Each asks as soon as it is connected: handshakes of many may take longer than one may be idle.
+    const asking = Array.from({ length: connectionsMax + 20 }, async () => {
+      const client = await open()
+      client?.send(request)
+      return client
+    })
+    const clients = await Promise.all(asking)
     const answers = await Promise.all(clients.map((client) => client?.answers() ?? []))
     t.equal(answers.filter(isGood).length, connectionsMax)
     for (const client of clients) client?.destroy()

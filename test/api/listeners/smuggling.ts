@@ -104,22 +104,29 @@ export async function resistSmuggling(
     client.send(isOnePacket ? first + second : first)
     await sleep(quietMs)
     if (!isOnePacket) client.send(second)
-    while (handled().filter(Boolean).length < expected) await sleep(5)
+    if (expected > 0) await client.answers(expected)
     await sleep(quietMs)
     client.destroy()
     return handled()
   }
   const both = (text: string) => Promise.all([send(text, true), send(text, false)])
   const nothing = [false, false]
-  const refusals = Object.entries(ambiguous).map(async ([name, text]) => {
+  await inTurns(Object.entries(ambiguous), async ([name, text]) => {
     t.same(await both(text), [nothing, nothing], name)
   })
-  const chunks = Object.entries(malformedChunks).map(async ([name, text]) => {
+  await inTurns(Object.entries(malformedChunks), async ([name, text]) => {
     const [[, one] = [], [, two] = []] = await both(text)
     t.same([one, two], nothing, `chunks: ${name}`)
   })
-  const closing = send(post(['Connection: close']), true, 1)
-  await Promise.all([...refusals, ...chunks])
-  t.same(await closing, [true, false], 'nor is what follows a request that asks to close')
+  const closing = await send(post(['Connection: close']), true, 1)
+  t.same(closing, [true, false], 'nor is what follows a request that asks to close')
   t.same(await send(post([]), true, 2), [true, true], 'an unambiguous pair is executed')
+}
+
+/** So many cases at a time that each of their two connections is within the server's limit. */
+const casesAtOnce = 20
+
+async function inTurns<T>(cases: readonly T[], look: (one: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < cases.length; at += casesAtOnce)
+    await Promise.all(cases.slice(at, at + casesAtOnce).map(look))
 }

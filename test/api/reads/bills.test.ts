@@ -113,7 +113,39 @@ t.test('bills come in pages', async (t) => {
   )
   const wrong = { ...january, to: '2026-01-30', cursor }
   t.match(await readOwnBills(small, 'anna', wrong), { kind: 'wrong', detail: /^cursor/ })
+  for (const forged of ['x', 'W10', 'eyJhIjoxfQ', cursor.slice(4)]) {
+    const asked = { ...january, cursor: forged }
+    t.match(await readOwnBills(small, 'anna', asked), { kind: 'wrong' }, forged)
+  }
 })
+
+t.test('a bill that comes between two pages neither doubles nor hides another', async (t) => {
+  const registerAll = async (...meterIds: readonly string[]) => {
+    const at = { clientId: 'paul', accountNumber: 'APAUL', rateCode: 'TAXED' }
+    const meters = meterIds.flatMap((meterId) => customerAt({ ...at, meterId }).meters)
+    await rig.registerAt('2025-12-01', { ...customerAt({ ...at, meterId: 'P1' }), meters })
+    await rig.bill({ start: '2026-01-01' })
+  }
+  const page = async (cursor?: string) => {
+    const asked = { ...january, ...(cursor && { cursor }) }
+    const answer = await readOwnBills({ ...context, pageMax: 2 }, 'paul', asked)
+    const { bills, cursor: next } = parsed<BillsAnswer>(answer)
+    return { next: next ?? undefined, meters: bills.map(({ meterId }) => meterId) }
+  }
+  await registerAll('P2', 'P3', 'P4', 'P5')
+  const { meters, next } = await page()
+  t.same(meters, ['P2', 'P3'])
+  await registerAll('P1', 'P2', 'P3', 'P4', 'P5')
+  t.same(await page(next), { meters: ['P4', 'P5'], next: undefined })
+})
+
+let caughtUp = 0
+const pulling: ChangesContext = {
+  ...context,
+  catchUp: async () => {
+    caughtUp++
+  },
+}
 
 interface ChangesAnswer {
   readonly publishedSeq: number
@@ -132,9 +164,10 @@ async function pull(from: ChangesContext, since: number): Promise<ChangesAnswer>
 }
 
 t.test('the platform learns of reads, owners and ends, whatever the pages', async (t) => {
-  const { publishedSeq, changes } = parsed<ChangesAnswer>(await readChanges(context, {}))
+  const { publishedSeq, changes } = parsed<ChangesAnswer>(await readChanges(pulling, {}))
+  t.equal(caughtUp, 1, 'after the server has caught up')
   t.same(changes, [], 'without a number only the newest number is answered')
-  t.same(await pull(context, publishedSeq), { publishedSeq, cursor: null, changes: [] })
+  t.same(await pull(pulling, publishedSeq), { publishedSeq, cursor: null, changes: [] })
   const meterId = 'MOVED'
   const customer = customerAt({ clientId: 'old', accountNumber: 'A1', meterId })
   await rig.registerAt('2026-01-01', customer)
@@ -144,7 +177,7 @@ t.test('the platform learns of reads, owners and ends, whatever the pages', asyn
     ['old'],
     'closed',
   )
-  const all = await pull(context, publishedSeq)
+  const all = await pull(pulling, publishedSeq)
   const read = all.changes.find(({ cause }) => cause === 'read')
   t.match(read, { meterId, firstDay: '2026-02-01', lastDay: '2026-02-01', clientIds: ['old'] })
   t.match(all.changes[0], { cause: 'ownership', clientIdsBefore: [], clientIds: ['old'] })
@@ -153,30 +186,30 @@ t.test('the platform learns of reads, owners and ends, whatever the pages', asyn
     ...{ firstDay: '2026-02-02', lastDay: '2106-02-07' },
   })
   t.notOk('hash' in (all.changes[0] ?? {}))
-  t.same(await pull({ ...context, pageMax: 1 }, publishedSeq), all)
+  t.same(await pull({ ...pulling, pageMax: 1 }, publishedSeq), all)
 })
 
 t.test('a bill that is computed again is a change of costs of its days', async (t) => {
-  const { publishedSeq } = parsed<ChangesAnswer>(await readChanges(context, {}))
+  const { publishedSeq } = parsed<ChangesAnswer>(await readChanges(pulling, {}))
   await rig.bill({ start: '2026-01-01' })
-  const { changes } = await pull(context, publishedSeq)
+  const { changes } = await pull(pulling, publishedSeq)
   const house = changes.find(({ meterId }) => meterId === 'HOUSE')
   t.match(house, {
     ...{ cause: 'cost', clientIds: ['anna'], clientIdsBefore: ['anna'] },
     ...{ firstDay: '2026-01-01', lastDay: '2026-01-31', publishedSeq: publishedSeq + 1 },
   })
-  t.same(await pull({ ...context, pageMax: 1 }, publishedSeq), await pull(context, publishedSeq))
+  t.same(await pull({ ...pulling, pageMax: 1 }, publishedSeq), await pull(pulling, publishedSeq))
 })
 
 t.test('wrong cursors, and numbers that are too old, are refused', async (t) => {
-  t.match(await readChanges(context, { cursor: 'x' }), { kind: 'wrong', detail: /^cursor/ })
+  t.match(await readChanges(pulling, { cursor: 'x' }), { kind: 'wrong', detail: /^cursor/ })
   const tooLarge = Buffer.from(`1.${'9'.repeat(20)}`).toString('base64url')
-  t.match(await readChanges(context, { cursor: tooLarge }), { kind: 'wrong' })
+  t.match(await readChanges(pulling, { cursor: tooLarge }), { kind: 'wrong' })
   await store.command({
     sql: sql`INSERT INTO publication (published_seq, published_at, kind)
       SELECT max(published_seq) + 1, now() - INTERVAL 401 DAY, 'change' FROM publication`,
   })
-  t.same(await readChanges(context, { since: '0' }), { kind: 'gone' })
-  const { publishedSeq } = parsed<ChangesAnswer>(await readChanges(context, {}))
-  t.match(await readChanges(context, { since: String(publishedSeq) }), { kind: 'found' })
+  t.same(await readChanges(pulling, { since: '0' }), { kind: 'gone' })
+  const { publishedSeq } = parsed<ChangesAnswer>(await readChanges(pulling, {}))
+  t.match(await readChanges(pulling, { since: String(publishedSeq) }), { kind: 'found' })
 })

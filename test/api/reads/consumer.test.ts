@@ -1,4 +1,8 @@
-import { t } from 'tap'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Test, t } from 'tap'
 import { endClients, register } from '../../../pipeline/customers/registrations.js'
 import { publishAnnounced } from '../../../pipeline/ledger/announced.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
@@ -6,9 +10,15 @@ import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { sql } from '../../../pipeline/store/sql.js'
 import { createLineByHand } from '../../pipeline/by-hand.js'
-import { customerAt, publishFile, registeringAt } from '../../pipeline/customers/registering.js'
+import {
+  customerAt,
+  publishFile,
+  readerOf,
+  registeringAt,
+} from '../../pipeline/customers/registering.js'
+import { createFolder } from '../../rig/folder.js'
 import { randomFrom, sample } from '../../rig/sample.js'
-import { createPlatform } from './consumer.js'
+import { createPlatform, nothingKept, readKept } from './consumer.js'
 import { readingOf } from './rig.js'
 
 const line = await createLineByHand(t)
@@ -82,23 +92,78 @@ async function expected(): Promise<ReadonlyMap<string, number>> {
   )
 }
 
-t.test(`a platform that dies at random ends equal to the view (seed ${seed})`, async (t) => {
-  const now = () => new Date('2026-02-10T12:00:00Z')
-  const context = readingOf(t, store, { now })
-  const platform = createPlatform(context, () => random() < 0.2)
-  const deathsMin = sample({ short: 5, long: 1_000 })
+const now = '2026-02-10T12:00:00Z'
+
+/** A platform that begins again whenever it has died. */
+interface Mortal {
+  readonly rows: () => ReadonlyMap<string, number>
+  readonly deaths: () => number
+  readonly pull: () => Promise<void>
+}
+
+/** It dies before some of its requests. */
+function createThrowing(t: Test): Mortal {
+  const kept = nothingKept()
+  let deaths = 0
+  const asks = () => {
+    if (random() >= 0.2) return
+    deaths++
+    throw new RangeError('killed')
+  }
+  const pullOnce = createPlatform(readingOf(t, store, { now: () => new Date(now) }), kept, { asks })
+  const pull = (): Promise<void> =>
+    pullOnce().catch((error) => {
+      if (!(error instanceof RangeError)) throw error
+      return pull()
+    })
+  return { rows: () => kept.rows, deaths: () => deaths, pull }
+}
+
+/** A process of its own, which is killed at some moment of most pulls. */
+function createProcess(t: Test): Mortal {
+  const program = fileURLToPath(new URL('consumer-process.js', import.meta.url))
+  const path = join(createFolder(t), 'kept.json')
+  let [deaths, pullMs] = [0, 500]
+  const pull = async (): Promise<void> => {
+    const child = fork(program, [JSON.stringify(readerOf(store)), path, now])
+    const ended = once(child, 'exit')
+    await once(child, 'message')
+    const began = Date.now()
+    // Some are let be: on a slow machine a page may take longer than the pull before.
+    const timer = setTimeout(() => random() < 0.8 && child.kill('SIGKILL'), random() * pullMs)
+    const [code, signal] = await ended
+    clearTimeout(timer)
+    if (signal === 'SIGKILL') {
+      deaths++
+      return pull()
+    }
+    t.equal(code, 0)
+    pullMs = Date.now() - began
+  }
+  return { rows: () => readKept(path).rows, deaths: () => deaths, pull }
+}
+
+async function endsEqual(t: Test, platform: Mortal, deathsMin: number): Promise<void> {
   while (platform.deaths() < deathsMin) {
     batch++
     const done: string[] = []
     for (const name of names) {
       await steps[name]?.()
       done.push(name)
-      if (random() < 0.4) await platform.pull()
+      if (random() < 0.7) await platform.pull()
     }
     await publishAnnounced(line.context, 0)
     await platform.pull()
     const view = await expected()
-    t.same(Object.fromEntries(platform.rows), Object.fromEntries(view), done.join())
+    t.same(Object.fromEntries(platform.rows()), Object.fromEntries(view), done.join())
     t.ok(view.size > 0, `${view.size} reads, ${platform.deaths()} deaths`)
   }
-})
+}
+
+t.test(`a platform that dies at random ends equal to the view (seed ${seed})`, (t) =>
+  endsEqual(t, createThrowing(t), sample({ short: 1, long: 1_000 })),
+)
+
+t.test(`so does one whose process is killed at random (seed ${seed})`, (t) =>
+  endsEqual(t, createProcess(t), sample({ short: 2, long: 1_000 })),
+)

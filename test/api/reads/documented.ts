@@ -82,9 +82,10 @@ export function createDocumented(
     path: string,
   ): readonly string[] => {
     const names = Object.keys(value)
-    const closed = additionalProperties === false ? [] : [`${path} may have any field`]
+    const open =
+      additionalProperties === undefined ? [] : [`${path} says which fields it may not have`]
     return [
-      ...closed,
+      ...open,
       ...required
         .filter((name) => !names.includes(name))
         .map((name) => `${path}.${name} is missing`),

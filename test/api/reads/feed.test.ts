@@ -26,6 +26,7 @@ const requestOf = (query: string, acceptEncoding?: string): GatewayRequest => ({
   ...{ body: '', id: 'a', isMutual: false, startedAt: 0, field: () => acceptEncoding },
 })
 const days = 'from=2026-01-01&to=2026-01-31'
+const threeDays = 'from=2026-01-01&to=2026-01-03'
 const allowed = async () => undefined
 
 function streamOf(answer: Answer): Readable {
@@ -49,7 +50,7 @@ t.test(
   'it is compressed for a client that takes gzip, and each says what it varies by',
   async (t) => {
     const route = createFeedRoute({ ...context, ...limits() })
-    const plain = await feedOf(rig.store, january)
+    const plain = await feedOf(rig.store, { ...january, to: '2026-01-03' })
     const vary = ['Vary', 'Authorization, Accept-Encoding']
     const encoding = ['Content-Encoding', 'gzip']
     for (const [taken, isPacked] of [
@@ -60,7 +61,7 @@ t.test(
       ['br', false],
       [undefined, false],
     ] as const) {
-      const answer = await route('anna', requestOf(days, taken), allowed)
+      const answer = await route('anna', requestOf(threeDays, taken), allowed)
       const body = await buffer(streamOf(answer))
       const headers = answer.kind === 'download' ? answer.headers : []
       t.same(headers.slice(-2), isPacked ? [vary, encoding] : [headers.at(-2), vary], `${taken}`)
@@ -95,9 +96,13 @@ t.test('a client that does not read holds no lane, and others have their answers
   const query = { from: '2026-01-01', to: '2026-01-31', meterId: 'GAS' }
   const { points } = await usagePage({ ...context, source: narrow }, 'anna', query)
   t.equal(points.length, 31)
-  await t.rejects(route('anna', requestOf(days), allowed), { code: 'OVERLOAD' }, 'one at a time')
+  await t.rejects(
+    route('anna', requestOf(threeDays), allowed),
+    { code: 'OVERLOAD' },
+    'one at a time',
+  )
   await iterator.return?.()
-  const again = await route('anna', requestOf(days), allowed)
+  const again = await route('anna', requestOf(threeDays), allowed)
   t.equal(again.kind, 'download', 'who has left makes room')
   streamOf(again).destroy()
 })
@@ -109,7 +114,7 @@ t.test('a token that ends cuts the download', async (t) => {
     judged++
     if (judged % 2 === 0) throw cutDownload('token or account ended')
   }
-  const answer = await route('anna', requestOf(days), expectAccess)
+  const answer = await route('anna', requestOf(threeDays), expectAccess)
   let feed = ''
   const read = async () => {
     for await (const piece of streamOf(answer)) feed += piece
@@ -117,15 +122,15 @@ t.test('a token that ends cuts the download', async (t) => {
   await t.rejects(read(), { message: 'token or account ended' })
   t.match(feed, '<IntervalBlock')
   t.notMatch(feed, '</feed>')
-  const packed = await route('anna', requestOf(days, 'gzip'), expectAccess)
+  const packed = await route('anna', requestOf(threeDays, 'gzip'), expectAccess)
   await t.rejects(buffer(streamOf(packed)), { message: 'token or account ended' })
-  t.equal((await route('anna', requestOf(days), allowed)).kind, 'download', 'its turn is free')
+  t.equal((await route('anna', requestOf(threeDays), allowed)).kind, 'download', 'its turn is free')
 })
 
 t.test('who has no reads has no feed, and wrong days are refused', async (t) => {
   const route = createFeedRoute({ ...context, ...limits() })
   const none = { kind: 'bare', status: 404 }
-  t.match(await route('nobody', requestOf(days), allowed), none)
+  t.match(await route('nobody', requestOf(threeDays), allowed), none)
   t.match(await route('anna', requestOf('from=2025-01-01&to=2025-01-31'), allowed), none)
   for (const [query, detail] of [
     ['from=2026-01-31&to=2026-01-01', /^from: use a day that is not after/],

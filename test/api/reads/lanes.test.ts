@@ -12,7 +12,7 @@ function createRead() {
 }
 
 t.test('reads wait for a lane in order, and not for ever', async (t) => {
-  const inLane = createReadLanes({ lanes: 1, waitMsMax: 200 })
+  const inLane = createReadLanes({ lanes: 1, waitMsMax: 2_000 })
   const [first, second] = [createRead(), createRead()]
   const running = inLane(first.run)
   const waiting = inLane(second.run)

@@ -38,7 +38,13 @@ export interface UsageAnswer {
 
 /** What the gateway reads with, at an instant, over the reader's own connection. */
 export function readingOf(t: Test, store: Store, more: Partial<UsageContext> = {}): UsageContext {
-  const { reads } = parseProfile({
+  const reader = createStore(readerOf(store), 'verbatim')
+  t.teardown(() => reader.close())
+  return readingBy(reader, more)
+}
+
+export function readingBy(reader: Store, more: Partial<UsageContext> = {}): UsageContext {
+  const { reads, usage, billing } = parseProfile({
     companyCodes: ['DEMO'],
     timeZone,
     gateway: { listen: {} },
@@ -51,11 +57,10 @@ export function readingOf(t: Test, store: Store, more: Partial<UsageContext> = {
     reads: { secondsMax: 60 },
   })
   if (reads === undefined) throw new Error('the profile has no section reads')
-  const reader = createStore(readerOf(store), 'verbatim')
-  t.teardown(() => reader.close())
   const now = () => new Date('2026-04-01T12:00:00Z')
   const source = createReadSource(reader, reads)
-  return { ...reads, source, zone: createZone(timeZone), now, ...more }
+  const clock = { zone: createZone(timeZone), periodClock: billing.periodClock }
+  return { ...reads, ...clock, source, units: usage.unit, now, ...more }
 }
 
 /** One page of a customer's usage; fails where there is none. */

@@ -57,6 +57,8 @@ async function change(rig: Rig, clientId: string, changed: (record: CisRecord) =
 }
 
 interface CisRecord {
+  readonly locked?: unknown
+  readonly attemptsRemaining?: unknown
   readonly customerSites: readonly { readonly meters: readonly object[] }[]
 }
 
@@ -84,7 +86,37 @@ t.test('a record that is not as strict as the specification is corrected', async
   const queue = rig.queues.each.find(({ name }) => name === 'register')
   let jobs: readonly { data: JobData<'register'> }[] = []
   while (jobs.length === 0) jobs = (await queue?.getJobs()) ?? []
-  t.match(jobs[0]?.data.customers, [{ clientId: people.active, isPartial: true }])
+  t.match(jobs[0]?.data.customers, [{ clientId: people.active, partialSites: [String, 'S-9'] }])
+})
+
+t.test('a lock that cannot be read lets nobody in', async (t) => {
+  const values = { locked: { N: false } }
+  const rig = await createRig(t, { cis: { statusSeconds: 0, values } })
+  const token = await rig.token(people.active)
+  const cases: readonly (readonly [object, number, RegExp?])[] = [
+    [{ locked: 'Yes' }, 503, /locked is not of type boolean \(it is a text like "AAA"\)/],
+    [{ locked: 'False' }, 200],
+    [{ locked: 0 }, 200],
+    [{ locked: 2 }, 503, /locked is not of type boolean \(it is of type number\)/],
+    [{ locked: ['true'] }, 503, /locked is not/],
+    [{ locked: 'true' }, 401],
+    [{ attemptsRemaining: '2 of 3' }, 503, /attemptsRemaining is not a whole number/],
+    [{ attemptsRemaining: 1.5 }, 503, /attemptsRemaining is not a whole number/],
+    [{ locked: 1 }, 401],
+    [{ locked: 'N', attemptsRemaining: '3' }, 200],
+    [{ locked: null, attemptsRemaining: null }, 200],
+  ]
+  for (const [more, status, failure] of cases) {
+    await change(rig, people.active, ({ locked: _, attemptsRemaining: __, ...record }) => ({
+      ...record,
+      ...more,
+    }))
+    for (const path of ['login', 'customer']) {
+      t.match(await rig.ask(path, token), { status }, `${path} ${JSON.stringify(more)}`)
+      if (failure !== undefined) t.match(String(rig.failures.at(-1)), failure)
+    }
+  }
+  t.notMatch(rig.failures.map(String).join(), /Yes|2 of 3/)
 })
 
 t.test('a customer without an electric or gas meter has no account here', async (t) => {
@@ -93,7 +125,7 @@ t.test('a customer without an electric or gas meter has no account here', async 
   for (const customerSites of [
     [],
     [{ externalSiteId: 'S-1', meters: [] }],
-    [{ externalSiteId: 'S-1', meters: [{ meterId: 'W-1', meterType: 'Water' }] }],
+    [{ externalSiteId: 'S-2', meters: [{ meterId: 'W-1', meterType: 'Water' }] }],
   ]) {
     await change(rig, people.active, (record) => ({ ...record, customerSites }))
     for (const path of ['login', 'customer']) {
@@ -101,11 +133,12 @@ t.test('a customer without an electric or gas meter has no account here', async 
     }
   }
   const queue = rig.queues.each.find(({ name }) => name === 'register')
-  let jobs: readonly { data: JobData<'register'> }[] = []
-  while (jobs.length === 0) jobs = (await queue?.getJobs()) ?? []
-  const reported = jobs.flatMap(({ data }) => data.customers)
-  const nothing = { clientId: people.active, acctStatus: '', meters: [] }
-  t.same(reported, [nothing], 'only a record without any site says that they are gone')
+  let reported: readonly JobData<'register'>['customers'][number][] = []
+  while (!reported.some(({ partialSites }) => partialSites?.includes('S-2'))) {
+    const jobs: readonly { data: JobData<'register'> }[] = (await queue?.getJobs()) ?? []
+    reported = jobs.flatMap(({ data }) => data.customers)
+  }
+  t.ok(reported.every(({ meters, acctStatus }) => meters.length === 0 && acctStatus === ''))
   await change(rig, people.active, (record) => ({
     ...record,
     AcctStatus: ' F ',

@@ -1,6 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
+import { countRequest } from '../../../infra/metrics/gateway.js'
+import { createRegistry } from '../../../infra/metrics/registry.js'
+import { parseScrape } from '../../infra/metrics/scrape.js'
 import { createFolder } from '../../rig/folder.js'
 import {
   type AssertionParts,
@@ -161,7 +164,8 @@ t.test('a SAML response is answered as any other token is', async (t) => {
     [token(people.unknown), 1],
     [token(people.locked), 4],
     [token(people.closed), 86],
-    [token(people.active, { audience: 'other' }), 1],
+    [token(people.active, { audience: 'other-1' }), 1],
+    [token(people.active, { audience: 'other-2' }), 1],
     [failed('_a1'), 2],
     [failed('_a2'), 3],
     [failed('_a3'), 4],
@@ -172,4 +176,16 @@ t.test('a SAML response is answered as any other token is', async (t) => {
   }
   const logged = JSON.stringify([rig.entries, rig.failures.map(String)])
   t.notMatch(logged, people.active, 'no identifier is logged')
+  const foreign = rig.entries.filter(({ reason }) => reason === 'audience')
+  t.match(
+    foreign,
+    [{ reasonDetail: /other-1/ }, { reasonDetail: /other-2/ }],
+    'one reason for both',
+  )
+  const metrics = createRegistry('gateway')
+  for (const entry of rig.entries) countRequest(metrics, entry)
+  const series = [...parseScrape(await metrics.text())]
+  const refused = new Map(series.filter(([name]) => name.startsWith('tieline_tokens_refused')))
+  t.equal(refused.get('tieline_tokens_refused_total{reason="audience"}'), 2)
+  t.notMatch([...refused.keys()].join(), /other-/, 'a client cannot add series')
 })

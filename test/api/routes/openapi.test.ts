@@ -10,6 +10,7 @@ const usual: OpenApiOptions = {
   isDeprecated: false,
   errorStyle: 'table',
   unknownStatus: 401,
+  required: 'full',
   hasBind: true,
   hasReads: true,
   hasPull: true,
@@ -22,6 +23,7 @@ t.test('the document is valid OpenAPI 3.1, whatever the profile', async (t) => {
     {},
     { errorStyle: 'status' },
     { unknownStatus: 404 },
+    { required: 'launchMinimum' },
     { hasBind: false },
     { hasIntake: false },
     { hasConnect: false },
@@ -78,6 +80,40 @@ t.test('it says what the schemas say', async (t) => {
     'UsagePoint',
     'WrongRequest',
   ])
+})
+
+t.test('it promises what the gateway answers by this profile', async (t) => {
+  const full = toOpenApi(usual)
+  t.notMatch(JSON.stringify(full), '"additionalProperties":false', 'answers may get new fields')
+  const fields = [
+    'externalSiteId',
+    'isPrimary',
+    'address1',
+    'city',
+    'state',
+    'postalCode',
+    'meters',
+  ]
+  t.match(full, { components: { schemas: { CustomerSite: { required: fields } } } })
+  const launch = toOpenApi({ ...usual, required: 'launchMinimum' })
+  const least = ['externalSiteId', 'postalCode', 'meters']
+  t.match(launch, { components: { schemas: { CustomerSite: { required: least } } } })
+  const answersOf = (more: Partial<OpenApiOptions>, path: string, method: string) => {
+    const { paths } = toOpenApi({ ...usual, ...more }) as { paths: Record<string, object> }
+    return (paths[path] as Record<string, { responses: object }>)[method]?.responses
+  }
+  const content = { 'application/json': { schema: { $ref: /WrongRequest$/ } } }
+  const status = { errorStyle: 'status' } as const
+  t.match(answersOf(status, '/usage', 'post'), { 400: { content }, 413: { content } })
+  t.match(answersOf(status, '/gateway/usage', 'get'), { 400: { content } })
+  t.match(answersOf(status, '/gateway/bind', 'post'), { 400: { content: undefined } })
+  const usage = (more: Partial<OpenApiOptions>) => answersOf(more, '/gateway/usage', 'get')
+  t.match(usage({}), { 404: { description: 'The customer has no such meter; no body' } })
+  const coded = { content: { 'application/json': { schema: { $ref: /ErrorModel$/ } } } }
+  t.match(usage({ unknownStatus: 404 }), {
+    404: { ...coded, description: /errorCode 1: no account/ },
+  })
+  t.match(usage(status), { 404: { content: undefined, description: /Refused: no account/ } })
 })
 
 t.test('the page for people loads nothing from anywhere', async (t) => {

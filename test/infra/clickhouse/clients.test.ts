@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { t } from 'tap'
 import { cityHash128 } from '../../../infra/clickhouse/http/city-hash.js'
 import { addReader, readersFolder } from '../../../infra/clickhouse/readers.js'
+import { until } from '../../story/rig/stack.js'
 import { ask, reader, running } from './running.js'
 
 const readable = ['default.shown', 'default.beneath']
@@ -229,10 +229,10 @@ t.test('a reader kills its own statements, and not those of others', async (t) =
   t.equal(await kill("slow-1' OR '1", ada).then((text) => text.includes('497')), true)
   let answer = ''
   // The statement may not have started.
-  while (answer === '') {
+  await until(async () => {
     answer = await kill('slow-1', ada)
-    await sleep(20)
-  }
+    return answer !== ''
+  })
   t.match(answer, /waiting\tslow-1\tada/, 'although all places of the reader are taken')
   t.match(await (await (held[0] as Promise<Response>)).text(), /Code: 394/)
   const byHeader = ask(store.url, {
@@ -242,7 +242,7 @@ t.test('a reader kills its own statements, and not those of others', async (t) =
     headers: { 'X-ClickHouse-Query-Id': 'slow-3' },
   })
   for (const id of ['slow-2', 'slow-3']) {
-    while ((await kill(id, ada, ' ASYNC')) === '') await sleep(20)
+    await until(async () => (await kill(id, ada, ' ASYNC')) !== '')
   }
   for (const one of [held[1] as Promise<Response>, byHeader]) {
     t.match(await (await one).text(), /Code: 394/)

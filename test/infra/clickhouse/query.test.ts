@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { t } from 'tap'
+import { until } from '../../story/rig/stack.js'
 import { ask, clientOf, running, writer } from './running.js'
 
 const { store, client, rows } = await running(t)
@@ -159,8 +160,9 @@ t.test('a session keeps SETs and temporary tables, but no settings of one URL', 
   t.match(await rows(block, { session, settings: { max_block_size: '66' } }), [{ n: /66/ }])
   t.match(await rows(block, { session }), [{ n: /55/ }])
   await t.rejects(rows('SELECT a FROM mine'), { code: '60' })
-  const slow = rows('SELECT sleep(0.5)', { session })
-  await sleep(200)
+  const slow = rows('SELECT sleep(3)', { session })
+  const running = "SELECT 1 FROM system.processes WHERE query LIKE 'SELECT sleep(3)%'"
+  await until(async () => (await rows(running)).length === 1)
   await t.rejects(rows('SELECT 1', { session }), { code: '373', type: 'SESSION_IS_LOCKED' })
   await slow
   const missing = await ask(`${store.url}/?query=SELECT+1&session_id=x&session_check=1`)

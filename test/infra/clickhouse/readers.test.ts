@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,6 +12,7 @@ import {
   readersFolder,
   removeReader,
 } from '../../../infra/clickhouse/readers.js'
+import { until } from '../../story/rig/stack.js'
 import { ask, reader, running, type writer } from './running.js'
 
 const lanes = 4
@@ -60,7 +61,7 @@ t.test('60 clients that read nothing hold up neither the writer nor another read
   const [ada, ben] = [added('ada'), added('ben')]
   const sockets = Array.from({ length: 60 }, (_, index) => idle(ada, `idle-${index}`))
   t.teardown(() => sockets.forEach((socket) => void socket.destroy()))
-  while ((await runningOf('ada')) < lanes) await sleep(20)
+  await until(async () => (await runningOf('ada')) >= lanes)
   t.equal(await askAs(ben, 'SELECT 1'), '1\n')
   await client.insert({ table: 'shown', values: [{ a: 1 }], format: 'JSONEachRow' })
   t.equal(await askAs(ben, 'SELECT count() FROM shown'), '1\n')
@@ -132,7 +133,7 @@ t.test('only a reader with the audit sees statements of others and the audit log
   const forever = "SELECT count(), 'of the writer' FROM system.numbers WHERE number % 7 = 9"
   const asked = ask(store.url, { method: 'POST', body: forever, signal: leaving.signal })
   asked.catch(() => undefined)
-  while ((await count(watched)) < 2) await sleep(20)
+  await until(async () => (await count(watched)) >= 2)
   for (const statement of [watched, 'SHOW PROCESSLIST', 'SELECT * FROM audit_log']) {
     for (const other of [reader, eve]) t.match(await askAs(other, statement), /^Code: 497/)
     t.notMatch(await askAs(finn, statement), /^Code/)
@@ -150,11 +151,11 @@ t.test("a reader cannot take the id of another client's statement", async (t) =>
   const asked = ask(`${store.url}/${id}`, { method: 'POST', body: query, signal: leaving.signal })
   asked.catch(() => undefined)
   const jobs = "SELECT count() AS n FROM system.processes WHERE query LIKE '%job%'"
-  while ((await count(jobs)) < 2) await sleep(20)
+  await until(async () => (await count(jobs)) >= 2)
   const socket = idle(gus, 'load:7:x')
-  while ((await runningOf('gus')) === 0) await sleep(20)
+  await until(async () => (await runningOf('gus')) > 0)
   socket.destroy()
-  while ((await runningOf('gus')) > 0) await sleep(20)
+  await until(async () => (await runningOf('gus')) === 0)
   t.equal(await count(jobs), 2, 'the job goes on')
   const begun =
     "SELECT count() AS n FROM system.processes WHERE startsWith(Settings['log_comment'], 'load:')"
@@ -189,7 +190,7 @@ t.test('a result, a statement and its memory have limits', async (t) => {
   t.match(await askAs(reader, long, search), /^Code: 396\..*Limit for result exceeded/)
   const longer = "SELECT repeat('x', 1000) FROM numbers(200000)"
   await t.rejects(askAs(reader, longer), 'a result that is too long is broken off')
-  while ((await runningOf(reader.user)) > 0) await sleep(20)
+  await until(async () => (await runningOf(reader.user)) === 0)
   const big =
     'SELECT uniqExact(number) FROM numbers(100000000) SETTINGS max_memory_usage = 50000000'
   t.match(await askAs(reader, big), /^Code: 241/)
@@ -233,4 +234,15 @@ t.test('a reader with too many waiting statements is refused at once', async (t)
   for (const next of waiting) (await next)()
   const again = await lanes.acquire(ann)
   again()
+})
+
+const needsRoot = process.getuid?.() === 0 ? false : 'needs root'
+
+t.test('a reader that root adds belongs to the service', { skip: needsRoot }, async (t) => {
+  const owned = t.testdir()
+  chownSync(owned, 12_345, 12_346)
+  addReader(readersFolder(owned), { name: 'ann', seesAudit: false })
+  for (const path of ['readers', 'readers/ann.json']) {
+    t.match(statSync(join(owned, path)), { uid: 12_345, gid: 12_346 }, path)
+  }
 })

@@ -5,6 +5,8 @@ import {
   createClickHouse,
   type EmbeddedClickHouse,
 } from '../../../infra/clickhouse/start.js'
+import { onFreePort } from '../../../infra/stack/port.js'
+import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 
 export const writer = { user: 'tieline', password: "pass'word é" }
@@ -29,15 +31,17 @@ export interface RowOptions {
 export async function running(t: Test, more: Partial<ClickHouseOptions> = {}): Promise<Running> {
   const dataPath = more.dataPath ?? createFolder(t)
   const events: string[] = []
-  const store = await createClickHouse({
-    port: 0,
-    writer,
-    reader,
-    memoryBytesMax: 2 * 1024 ** 3,
-    onEvent: (event) => events.push(event),
-    ...more,
-    dataPath,
-  })
+  const start = (port: number) =>
+    createClickHouse({
+      port,
+      writer,
+      reader,
+      memoryBytesMax: 2 * 1024 ** 3,
+      onEvent: (event) => events.push(event),
+      ...more,
+      dataPath,
+    })
+  const store = await onFreePort(anyPort(), start)
   const client = clientOf(store.url, writer)
   const analyst = clientOf(store.url, reader)
   t.teardown(async () => {

@@ -1,6 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -116,12 +124,14 @@ t.test('a port that is taken is named, and the folder is free again', async (t) 
 t.test('close lets a running statement finish', async (t) => {
   const store = await createClickHouse({ ...options, dataPath: createFolder(t) })
   const client = clientOf(store.url, writer)
-  const slow = rowsOf(client)("SELECT sleep(1), 'done' AS end")
-  await sleep(200)
+  const rows = rowsOf(client)
+  const slow = rows("SELECT sleep(3), 'done' AS end")
+  const running = "SELECT 1 FROM system.processes WHERE query LIKE 'SELECT sleep(3)%'"
+  t.ok(await until(async () => (await rows(running)).length === 1))
   const pid = store.pid() as number
-  const [closed, rows] = await Promise.allSettled([store.close(), slow])
+  const [closed, answer] = await Promise.allSettled([store.close(), slow])
   t.equal(closed.status, 'fulfilled')
-  t.match(rows, { status: 'fulfilled', value: [{ end: 'done' }] })
+  t.match(answer, { status: 'fulfilled', value: [{ end: 'done' }] })
   t.notOk(isAlive(pid))
   await client.close()
 })
@@ -152,6 +162,40 @@ t.test('the engine ends when its parent is killed, and the folder starts again',
   t.notOk(isAlive(pid), 'no orphan is left')
   await store.close()
 })
+
+t.test(
+  'a definition that a full disk cut off stops no start if a job makes the table again',
+  async (t) => {
+    const dataPath = createFolder(t)
+    const first = await createClickHouse({ ...options, dataPath })
+    const client = clientOf(first.url, writer)
+    const cutOff = ['staging_7_whole_1', 'bill_used_9', '_tmp_replace_1_2']
+    for (const table of [...cutOff, 'kept', 'staging_8_read']) {
+      await client.command({
+        query: `CREATE TABLE ${table} (a UInt8) ENGINE = MergeTree ORDER BY a`,
+      })
+    }
+    await client.close()
+    await first.close()
+    const definitionOf = (table: string) =>
+      join(dataPath, 'store', 'metadata', 'default', `${table}.sql`)
+    for (const [at, table] of cutOff.entries()) truncateSync(definitionOf(table), at * 20)
+
+    const events: string[] = []
+    const onEvent = (event: string) => void events.push(event)
+    const again = await createClickHouse({ ...options, dataPath, onEvent })
+    const other = clientOf(again.url, writer)
+    t.same(await rowsOf(other)('SHOW TABLES'), [{ name: 'kept' }, { name: 'staging_8_read' }])
+    for (const table of cutOff)
+      t.ok(events.some((event) => event.includes(`table ${table} was cut off`)))
+    await other.close()
+    await again.close()
+
+    truncateSync(definitionOf('kept'), 0)
+    const third = createClickHouse({ ...options, dataPath })
+    await t.rejects(third, { code: 'CONFIG', message: /kept\.sql.*tieline restore/s })
+  },
+)
 
 t.test('files that an engine in another container has locked are left alone', async (t) => {
   const dataPath = createFolder(t)

@@ -14,6 +14,9 @@ import { sampleUsage } from '../../../infra/demo/sample/usage.js'
 import { openHome } from '../../../infra/stack/home.js'
 import { withOwnStore } from '../../../infra/stack/own-store.js'
 import { demoProfilePath, readProfile } from '../../../infra/stack/profile-file.js'
+import { endClients } from '../../../pipeline/customers/registrations.js'
+import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { createZone } from '../../../schemas/time/zone.js'
 import { createFolder } from '../../rig/folder.js'
 import { createSmallDisk } from '../../rig/small-disk.js'
 import { header } from '../../story/rig/stack.js'
@@ -23,6 +26,7 @@ const folder = createFolder(t)
 const home = await createHome(folder)
 const backup = join(folder, 'backup')
 const second = join(folder, 'second')
+const profile = readProfile(demoProfilePath)
 const name = 'DEMO_02072025_Electric.csv'
 const hours = (account: string) =>
   Array.from(
@@ -30,28 +34,45 @@ const hours = (account: string) =>
     (_, hour) => `${account},S-${account},M-${account},7/1/2025 ${hour}:00,1`,
   )
 
-const accounts = async (path: string) => {
-  const statement = 'SELECT account_number, count() FROM usage GROUP BY 1 ORDER BY 1'
-  const found = await tieline('sql', statement, '--format', 'CSV', '--home', path)
-  return found.stdout.trim().split('\n')
-}
+const linesOf = async (path: string, statement: string) =>
+  (await readStopped(path, statement)).split('\n')
 
-const [leaver = '', stayer = ''] = sampleUsage().customers.map(({ clientId }) => clientId)
+const accounts = (path: string) =>
+  linesOf(path, 'SELECT account_number, count() FROM usage GROUP BY 1 ORDER BY 1')
 
-const clients = async (path: string) => {
-  const text = await readStopped(path, 'SELECT DISTINCT client_id FROM registration ORDER BY 1')
-  return text.split('\n')
-}
+const customers = sampleUsage().customers.slice(0, 3)
+const [leaver = '', closed = '', stayer = ''] = customers.map(({ clientId }) => clientId)
+
+/** What is left of the accounts, of the clients and of how some ended, read by one engine. */
+const remains = (path: string) =>
+  linesOf(
+    path,
+    `SELECT * FROM (
+      SELECT account_number AS who, toString(count()) AS what FROM usage GROUP BY 1
+      UNION ALL SELECT DISTINCT client_id, 'registered' FROM registration
+      UNION ALL SELECT client_id, argMax(kind, at) FROM registration_fact GROUP BY 1
+        HAVING argMax(kind, at) != 'seen') ORDER BY what, who`,
+  )
+
+const inStore = <T>(use: (store: Store) => Promise<T>) => withOwnStore(openHome(home), profile, use)
+
+const tombstone = (account: string, rank: number) => ({
+  account_number: account,
+  terminated_on: '2025-07-05',
+  ended_at: '2025-07-06 04:00:00',
+  started_at: '2025-08-01 04:00:00.000',
+  erased_at: rank === 1 ? null : '2025-08-01 04:00:01.000',
+  rank,
+})
 
 t.before(async () => {
   const path = join(folder, name)
-  writeFileSync(path, [header, ...hours('A'), ...hours('B')].join('\n').concat('\n'))
+  writeFileSync(path, [header, ...['A', 'B', 'C'].flatMap(hours)].join('\n').concat('\n'))
   const loaded = await tieline('load', path, '--home', home)
   if (loaded.code !== 0) throw new Error(loaded.stderr)
-  const customers = join(folder, 'customers.jsonl')
-  const [first, second] = sampleUsage().customers
-  writeFileSync(customers, [first, second].map((one) => JSON.stringify(one)).join('\n'))
-  const registered = await tieline('register', customers, '--home', home)
+  const list = join(folder, 'customers.jsonl')
+  writeFileSync(list, customers.map((one) => JSON.stringify(one)).join('\n'))
+  const registered = await tieline('register', list, '--home', home)
   if (registered.code !== 0) throw new Error(registered.stderr)
 })
 
@@ -65,33 +86,44 @@ t.test('a backup is not taken while Tieline runs', async (t) => {
 })
 
 t.test('a restored copy is verified, and lacks accounts that were erased since', async (t) => {
+  await inStore((store) => store.insert('erasure', [tombstone('C', 1)]))
   symlinkSync('/etc/hostname', join(home, 'archive', 'DEMO_01072025_Electric.csv'))
   const taken = await tieline('backup', backup, '--home', home)
   t.match(taken, { code: 0, stdout: /files, .* in / }, taken.stderr)
   t.match(taken.stdout, /! not copied, for they are not files: 1, such as archive\/DEMO_01072025_/)
   const left = await tieline('unregister', leaver, '--home', home)
   t.match(left, { code: 0 }, left.stderr)
-  const erasure = {
-    account_number: 'B',
-    terminated_on: '2025-07-05',
-    ended_at: '2025-07-06 04:00:00',
-    started_at: '2025-08-01 04:00:00.000',
-    erased_at: '2025-08-01 04:00:01.000',
-    rank: 3,
-  }
-  await withOwnStore(openHome(home), readProfile(demoProfilePath), (store) =>
-    store.insert('erasure', [erasure]),
-  )
+  await inStore(async (store) => {
+    const context = { store, profile, zone: createZone(profile.timeZone), now: () => new Date() }
+    await endClients(context, [closed], 'closed')
+    await store.insert('erasure', [tombstone('B', 3), tombstone('C', 3)])
+  })
+  const later = join(folder, 'DEMO_06072025_Terminations.csv')
+  const columns = 'ContractAccount,ExternalSiteID,MeterID,TerminationDate,Reason'
+  writeFileSync(later, `${columns}\nA,,,2025-07-31,\n`)
+  t.match(await tieline('load', later, '--home', home), { code: 0 })
   const restored = await tieline('restore', backup, '--erasures-of', home, '--home', second)
   t.match(
     restored,
-    { code: 0, stdout: /1 erasures since the backup are replayed/ },
+    { code: 0, stdout: /2 erasures since the backup are replayed/ },
     restored.stderr,
   )
   t.match(restored.stdout, /1 clients who left since the backup are unregistered/)
-  t.same(await clients(second), [stayer])
+  t.match(
+    restored.stdout,
+    /tenancies of 1 clients whose accounts were closed since the backup are ended/,
+  )
   t.match(restored.stdout, /published_seq of the backup ends at 2;/)
-  t.same(await accounts(second), ['"A",24'])
+  t.match(
+    restored.stdout,
+    /! 1 files were published since .*:\n {2}.*DEMO_06072025_Terminations\.csv \(terminations\)\n/,
+  )
+  t.same(await remains(second), [
+    'A\t24',
+    `${closed}\tclosed`,
+    `${leaver}\tleft`,
+    ...[closed, stayer].map((one) => `${one}\tregistered`),
+  ])
   const verified = await tieline('verify', '--home', second)
   t.match(verified, { code: 0, stdout: /compared 24 rows/ }, verified.stdout)
   const again = await tieline('load', join(folder, name), '--home', second)
@@ -103,10 +135,26 @@ t.test('a restore without the old folder says what it cannot know', async (t) =>
   const restored = await tieline('restore', backup, '--home', third)
   t.match(
     restored,
-    { code: 0, stdout: /erased since the backup, and clients who left, may be in it again/ },
+    {
+      code: 0,
+      stdout: /erased or closed since the backup, and clients who left, may be in it again/,
+    },
     restored.stderr,
   )
-  t.same(await accounts(third), ['"A",24', '"B",24'])
+  t.match(restored.stdout, /files that were published since the backup are not in it; load them/)
+  t.same(await accounts(third), ['A\t24', 'B\t24', 'C\t24'])
+})
+
+t.test('an erasure that a backup has begun is finished before anybody reads', async (t) => {
+  const begun = join(folder, 'begun')
+  const third = join(folder, 'third')
+  const restored = await tieline('restore', backup, '--erasures-of', third, '--home', begun)
+  t.match(
+    restored,
+    { code: 0, stdout: /1 erasures since the backup are replayed/ },
+    restored.stderr,
+  )
+  t.same(await accounts(begun), ['A\t24', 'B\t24'])
 })
 
 t.test('a backup that fills its disk is removed from it', async (t) => {
@@ -120,9 +168,9 @@ t.test('of two restores into one folder, one is refused and the other is complet
   const path = join(folder, 'twice')
   const both = await Promise.all([0, 1].map(() => tieline('restore', backup, '--home', path)))
   const [good, refused] = both.sort((a, b) => Number(a.code) - Number(b.code))
-  t.match(good, { code: 0, stdout: /restored in .*, 48 rows/ }, good?.stderr ?? '')
+  t.match(good, { code: 0, stdout: /restored in .*, 72 rows/ }, good?.stderr ?? '')
   t.match(refused, { code: 1, stderr: /is already using .*twice\.part/ })
-  t.same(await accounts(path), ['"A",24', '"B",24'])
+  t.same(await accounts(path), ['A\t24', 'B\t24', 'C\t24'])
 })
 
 t.test('a backup is not restored for another utility', async (t) => {
@@ -135,7 +183,9 @@ t.test('a backup is not restored for another utility', async (t) => {
   t.match(foreign, { code: 1, stderr: /has the database other, the backup / })
   writeFileSync(join(folder, 'third/profile.path'), join(folder, 'gone.yaml'))
   const moved = join(folder, 'moved')
-  t.match(await tieline('backup', moved, '--home', join(folder, 'third')), { code: 0 })
+  const ofThird = ['backup', moved, '--home', join(folder, 'third')]
+  t.match(await tieline(...ofThird), { code: 1, stderr: /gone\.yaml, the last profile of/ })
+  t.match(await tieline(...ofThird, '--profile', demoProfilePath), { code: 0 })
   for (const words of [
     ['restore', moved, '--home', sixth],
     ['status', '--home', join(folder, 'third')],

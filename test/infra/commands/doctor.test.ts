@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { t } from 'tap'
 import { createDemoMdm } from '../../../infra/demo/back-office/mdm.js'
 import { demoCustomers } from '../../../infra/demo/customers.js'
+import { openHome } from '../../../infra/stack/home.js'
 import { createPostgres } from '../../api/cis/postgres.js'
 import { post } from '../../api/rig.js'
 import { createSshd } from '../../pipeline/sources/servers/sshd.js'
@@ -38,11 +39,27 @@ t.test('doctor marks what it did not check, and a zone of one offset is a proble
     /^✗ profile .*\n +timeZone \(line 2.*EST has no daylight time all year; use America/m,
   )
   t.match(stdout, /^- CIS +not checked: the profile has no section cis$/m)
+  t.match(stdout, /^- disk +not checked: the profile is not valid; .* free at \//m)
   t.notMatch(stdout, /✓.*not checked/)
   t.match(stdout, /1 problem found/)
 })
 
-t.test('doctor says why the identity provider gives no keys', async (t) => {
+t.test('doctor finds rows that were acknowledged and that nothing submits', async (t) => {
+  const home = join(createFolder(t), 'data')
+  const before = await tieline('doctor', '--home', home)
+  t.match(before, { code: 0, stdout: /^- intake +not checked: the profile has no section/m })
+  const { pushed, uploads } = openHome(home)
+  writeFileSync(join(pushed, '0123456789abcdef-DEMO_02072025_Electric_1.csv'), '')
+  writeFileSync(join(uploads, 'x.0123abcd.part'), '')
+  const { code, stdout } = await tieline('doctor', '--home', home)
+  t.equal(code, 1, stdout)
+  t.match(
+    stdout,
+    /✗ intake +1 files of pushed rows and uploads are not loaded, such as 0123.*\n.*→ set intake/,
+  )
+})
+
+t.test('doctor says why the identity provider gives no keys, and that no file fits', async (t) => {
   const issuer = 'http://127.0.0.1:1/realms/x'
   const folder = t.testdir({
     'profile.yaml': JSON.stringify({
@@ -51,10 +68,12 @@ t.test('doctor says why the identity provider gives no keys', async (t) => {
       gateway: { listen: { host: '127.0.0.1', port: 8443 } },
       identity: { kind: 'oidc', claim: 'sub', issuers: [{ issuer, audience: 'tieline' }] },
       cis: { kind: 'rest', url: 'http://127.0.0.1:1' },
+      limits: { freeDiskBytesMin: '100 TB' },
     }),
   })
   const at = ['--home', join(folder, 'data'), '--profile', join(folder, 'profile.yaml')]
   const { stdout } = await tieline('doctor', ...at)
+  t.match(stdout, /^! disk .* free at \/.*, less than limits\.freeDiskBytesMin \(/m)
   t.match(stdout, /✗ identity .*no keys yet, 1 failed attempt: .*ECONNREFUSED/)
 })
 

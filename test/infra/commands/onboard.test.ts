@@ -15,7 +15,7 @@ t.test(
   'a utility comes on board in several runs, and each goes on where the last one ended',
   async (t) => {
     const folder = createFolder(t)
-    const [sample, profile, home] = ['export.csv', 'acme.yaml', 'data'].map((name) =>
+    const [sample, profile, home] = ['mdm-20260114.csv', 'acme.yaml', 'data'].map((name) =>
       join(folder, name),
     ) as [string, string, string]
     writeFileSync(sample, file)
@@ -36,7 +36,10 @@ t.test(
     const ended = await tieline('onboard', sample, ...at, '--answer', 'clock=wall')
     t.equal(ended.code, 0, ended.stderr + ended.stdout)
     t.match(ended.stdout, /rows +96 +96 +✓[\s\S]*sum +14\.16 +14\.16 +✓[\s\S]*meters +1 +1 +✓/)
-    t.match(ended.stdout, /Names such as export\.csv need a pattern/)
+    t.match(
+      ended.stdout,
+      /Names such as mdm-20260114\.csv need a pattern .*\n.*\n.*like: mdm-<YYYY><MM><DD>, feed: Electric/,
+    )
     const settings = { name: 'csv', delimiter: ';', clock: 'wall', stamp: 'start' }
     t.match(readProfile(profile).usage.format.Electric, settings)
     t.match(readFileSync(profile, 'utf8'), /# The local time zone of the meters/, 'comments stay')

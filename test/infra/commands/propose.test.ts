@@ -37,6 +37,19 @@ t.test('questions first, then a section that is judged by the samples', async (t
   t.match([again.code, again.stderr], [1, /never overwritten/])
 })
 
+t.test(
+  'columns that no setting reads are named, and a meter that counts as its account',
+  async (t) => {
+    const path = join(t.testdir({ 'export.csv': file.replace('Account', 'SP') }), 'export.csv')
+    const options = ['--time-zone', 'America/Detroit', '--answer', 'clock=wall']
+    const noted = await tieline('propose', path, ...options)
+    t.match(noted.stdout, /columns that are not read: "SP"\n {2}account and meter are the same/)
+    const mapped = await tieline('propose', path, ...options, '--answer', 'columns.account=SP')
+    t.equal(mapped.code, 0, mapped.stderr)
+    t.notMatch(mapped.stdout, /not read|are the same/)
+  },
+)
+
 t.test('a profile gives its zone, and the section fits into it', async (t) => {
   const folder = t.testdir({ 'export.csv': file })
   const profile = join(folder, 'own.yaml')
@@ -109,7 +122,7 @@ t.test('bad samples and answers are refused with a remedy', async (t) => {
     [['one.csv', 'other.csv'], /one\.csv and other\.csv have other columns/],
     [['page.xml'], /not a Green Button feed/],
     [['short.csv'], /no row with a date and a number/],
-    [['one.csv', '--answer', 'stamps=end'], /--answer stamps: not a setting/],
+    [['one.csv', '--answer', 'columns.acount=Account'], /it has [^/]*, columns\.site,/],
     [['one.csv', '--answer', 'stamp'], /write it as setting=value/],
     [['one.csv', '--time-zone', 'Detroit'], /unknown zone "Detroit"/],
     [['missing.csv'], /is not a file/],

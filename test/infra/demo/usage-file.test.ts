@@ -53,7 +53,7 @@ t.test('the fast writer writes the rows that usageRows names, and tallies them',
       tally.quantityMicro === sum(good)
     )
   }
-  const count = runs(60)
+  const count = runs(15, 600)
   await fc.assert(fc.asyncProperty(options, holds), { seed, numRuns: count })
   t.pass(`${count} files, seed ${seed}`)
 })

@@ -85,7 +85,7 @@ await registerFile(
   { ...story.stack, profile, home: story.home },
   {
     file: join(story.home.path, 'customers.jsonl'),
-    options: { required: 'full', json: false },
+    options: { json: false },
     say: (text) => t.comment(text),
   },
 )

@@ -3,13 +3,14 @@ import { createBoard } from '../../../infra/operations/board.js'
 import { createRedis } from '../../../infra/redis/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
+import { anyPort } from '../../rig/any-port.js'
 import { createBrowser } from '../../rig/chromium.js'
 import { createFolder } from '../../rig/folder.js'
 import { until } from '../../story/rig/stack.js'
 import { createProxy, createStand } from './stand.js'
 
 const dataPath = createFolder(t)
-const redis = await onFreePort(17_379 + Math.floor(Math.random() * 10_000), (port) =>
+const redis = await onFreePort(anyPort(), (port) =>
   createRedis({ dataPath, port, password: 'secret' }),
 )
 t.teardown(() => redis.close())

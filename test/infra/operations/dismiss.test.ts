@@ -2,17 +2,18 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { status as showStatus } from '../../../infra/commands/status.js'
 import { dismissProblems, readOpenSystems } from '../../../infra/operations/dismiss.js'
 import { readProblemsOf } from '../../../infra/operations/problems.js'
 import { createSystems, type SystemName } from '../../../pipeline/ledger/systems.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import { recordFailure } from '../../../pipeline/sources/state.js'
-import { damageKinds, recordDamage } from '../../../pipeline/verify/damage.js'
+import { damageKinds, recordDamage, subjectOn } from '../../../pipeline/verify/damage.js'
 import { Fault } from '../../../schemas/fault.js'
 import { createBrowser } from '../../rig/chromium.js'
 import { openPage, panelText, shows } from '../../story/rig/browser-page.js'
 import { header, openStory, storyProfile, until } from '../../story/rig/stack.js'
-import { tieline } from '../command-line.js'
+import { commandContext, tieline } from '../command-line.js'
 
 const away = { kind: 'folder', name: 'away', path: 'away', pollSeconds: 3_600 }
 const nowhere = 'http://127.0.0.1:1'
@@ -36,7 +37,12 @@ const { page, errors } = await openPage(browser, `${address}/`)
 const at = ['--home', story.home.path]
 const text = `${header}\n1,2,M-1,3/4/2024 0:00,1\n1,2,M-1`
 const [one, two] = ['DEMO_05032024_Electric.csv', 'DEMO_06032024_Electric.csv']
-const status = async () => (await tieline('status', ...at)).stdout
+const status = async () => {
+  const printed: string[] = []
+  const context = commandContext(story.home.path, (text) => printed.push(text))
+  await showStatus(context, { json: false })
+  return printed.join('')
+}
 const fail = (since: Date) =>
   recordFailure(story.store, 'away', {
     failures: 2,
@@ -49,10 +55,10 @@ const fail = (since: Date) =>
 t.test(
   'a quarantined file is dismissed by a command, with a reason in the audit log',
   async (t) => {
-    for (const name of [one, two]) {
+    for (const name of [one, one, two]) {
       t.match(await story.loadBytes(name, text), { status: 'quarantined' })
     }
-    t.match(await status(), new RegExp(one))
+    t.equal((await status()).split(one).length, 2, 'a name that was sent again is listed once')
     const nameless = await tieline('dismiss', 'nothing', '--because', 'x', ...at)
     t.match(nameless, {
       code: 1,
@@ -69,7 +75,7 @@ t.test(
       await story.store.rows({
         sql: `SELECT via, subject, detail FROM audit_log WHERE act = 'dismiss'`,
       }),
-      [{ via: 'command', subject: 'quarantined:1', detail: 'sent again by mail' }],
+      [{ via: 'command', subject: 'quarantined:2', detail: 'sent again by mail' }],
     )
   },
 )
@@ -139,7 +145,12 @@ t.test('every kind of problem is dismissed, and shown again if it occurs again',
     return new Map([...files, ...damage, ...away] as [string, string][])
   }
   const report = async (names: readonly SystemName[], fault: Fault | undefined) => {
-    const systems = createSystems({ store, own: [], onFailure: (one) => t.fail(one.message) })
+    const systems = createSystems({
+      store,
+      profile,
+      kinds: [],
+      onFailure: (one) => t.fail(one.message),
+    })
     for (const one of names) systems.report(one, fault)
     await systems.close()
   }
@@ -149,12 +160,13 @@ t.test('every kind of problem is dismissed, and shown again if it occurs again',
       store,
       {
         covered: 'files',
+        machine: 'a',
         kinds: ['chunk', 'archive'],
         rows,
         damage: damageKinds.map((kind) => {
           return {
             kind,
-            subject: `the ${kind}`,
+            subject: subjectOn('a', `the ${kind}`),
             arrival: 1,
             rows,
             quantity: '1',

@@ -73,6 +73,7 @@ t.test('a failing source needs attention, with a remedy', async (t) => {
     quarantined: [],
     away: [],
     systems: [],
+    runs: [],
     failing: [
       {
         name: 'mdm',

@@ -17,6 +17,7 @@ import { createRedis, type RunningRedis } from '../../../infra/redis/start.js'
 import { isPortFree, onFreePort } from '../../../infra/stack/port.js'
 import { endLeftover, rememberServer } from '../../../infra/stack/processes/leftover.js'
 import { Fault } from '../../../schemas/fault.js'
+import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 
 const password = 'a "quoted" \\ password'
@@ -195,14 +196,19 @@ t.test('a Redis that does not answer is a fault that names it without its passwo
 t.test('ends with its parent, even by SIGKILL', async (t) => {
   const dataPath = createFolder(t)
   const module = new URL('../../../infra/redis/start.js', import.meta.url).href
+  const ports = new URL('../../../infra/stack/port.js', import.meta.url).href
   const code = `import { createRedis } from ${JSON.stringify(module)}
-    const redis = await createRedis({ dataPath: ${JSON.stringify(dataPath)}, port: 16999, password: 'x' })
+    import { onFreePort } from ${JSON.stringify(ports)}
+    const redis = await onFreePort(${anyPort()}, (port) =>
+      createRedis({ dataPath: ${JSON.stringify(dataPath)}, port, password: 'x' }))
     console.log(redis.pid())
     setInterval(() => undefined, 1000)`
   const parent = spawn(process.execPath, ['--input-type=module', '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [line] = await once(parent.stdout, 'data')
+  const ended = once(parent, 'exit').then(([code]) => Promise.reject(new Error(`ended: ${code}`)))
+  const [line] = await Promise.race([once(parent.stdout, 'data'), ended])
+  ended.catch(() => undefined)
   const pid = Number(String(line))
   t.teardown(() => spawnSync('kill', ['-9', String(pid)]))
   t.equal(spawnSync('kill', ['-0', String(pid)]).status, 0, 'the server runs')
@@ -212,9 +218,11 @@ t.test('ends with its parent, even by SIGKILL', async (t) => {
 
 t.test('a server that a dead parent left behind is ended at the next start', async (t) => {
   const dataPath = createFolder(t)
-  const left = spawn('redis-server', ['--port', '16998'], { cwd: dataPath, stdio: 'ignore' })
-  await sleep(300)
+  const socket = ['--port', '0', '--unixsocket', 'redis.sock']
+  const left = spawn('redis-server', socket, { cwd: dataPath, stdio: 'ignore' })
   t.teardown(() => left.kill('SIGKILL'))
+  t.ok(await until(() => existsSync(join(dataPath, 'redis.sock'))), 'it runs')
+  t.equal(left.exitCode, null)
   const path = join(dataPath, 'redis.pid')
   rememberServer(path, left.pid)
   await endLeftover(path, 15_000)

@@ -41,13 +41,37 @@ const facts: ReportFacts = {
       costComputed: null,
       costDifference: null,
     },
+    {
+      costStatus: 'notBilled',
+      unit: 'kWh',
+      bills: 7,
+      quantityBilled: '10',
+      quantityComputed: '10',
+      costBilled: null,
+      costComputed: '12',
+      costDifference: null,
+    },
   ],
   costCauses: [
     { cause: hostile, unit: '', bills: 1, net: '-2', moved: '2' },
     { cause: 'rounding', unit: '', bills: 1, net: '1', moved: '1' },
   ],
   quantityCauses: [],
-  outliers: [],
+  outliers: [
+    {
+      account: hostile,
+      meter: `=cmd|A1\u202e${'<b>'.repeat(80)}`,
+      first: '2026-01-01',
+      last: '2026-01-03',
+      unit: 'kWh',
+      quantityDifference: '1',
+      costBilled: '1',
+      costComputed: '2',
+      costDifference: '1',
+      costCauses: { [hostile]: '1' },
+      quantityCauses: {},
+    },
+  ],
   days: [
     { day: '2026-01-01', meters: 2, known: 2, expected: 48, present: 40, silent: 0, partial: 1 },
     { day: '2026-01-02', meters: 2, known: 0, expected: 0, present: 0, silent: 0, partial: 0 },
@@ -78,7 +102,9 @@ t.test('a value cannot run a script, and no request leaves the page', async (t) 
   const { page, seen, address } = await openReport(1_000)
   t.same(seen, [address], 'no request, no message of the console')
   t.match(await page.title(), /^Billing cycle "><script>/)
-  t.equal(await page.locator('img').count(), 0)
+  t.equal(await page.locator('img, main b').count(), 0)
+  t.equal(await page.locator('td', { hasText: '=cmd|A1' }).count(), 1)
+  t.notMatch((await page.textContent('body'))?.replace(/\n/g, ' '), /\p{C}/u, 'nothing turns text')
   t.equal(
     await page.locator('.u-legend').last().textContent(),
     hostile,

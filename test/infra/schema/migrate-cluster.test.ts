@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { packageRoot } from '../../../infra/package-root.js'
 import type { Topology } from '../../../infra/schema/cluster.js'
-import { migrate } from '../../../infra/schema/migrate.js'
+import { migrate, migrateUnlessAway } from '../../../infra/schema/migrate.js'
 import { createStore, type Statement, type Store } from '../../../pipeline/store/clickhouse.js'
 import { bind, statementOf } from '../../../pipeline/store/sql.js'
 import { profile } from '../../pipeline/customers/registering.js'
@@ -88,7 +88,8 @@ t.test('a migration stops before its first change where a server does not answer
 t.test('a cluster that is not known, or has several shards, is refused', async (t) => {
   await t.rejects(upgrade(['u1', 'u2'], [], { ...topology, cluster: 'three' }), {
     code: 'CONFIG',
-    message: /store\.cluster three is not in system\.clusters of the server, which has: split, two/,
+    message:
+      /store\.cluster three is not in system\.clusters of the server; set it to one of: split, two/,
   })
   await t.rejects(upgrade(['u1', 'u2'], [], { ...topology, cluster: 'split' }), {
     code: 'CONFIG',
@@ -103,6 +104,23 @@ t.test('a migration reaches every server', async (t) => {
   t.ok(columns.length > 300)
   t.same(await columnsOf('u2'), columns)
   t.same(await upgrade(['u1', 'u2']), [], 'nothing is pending')
+})
+
+t.test('a server that is away holds up nothing where nothing is pending', async (t) => {
+  const messages: string[] = []
+  const start = async (database: string) => {
+    const { store, open, close } = clusterOf(['u1'])
+    const other = { ...store, address: { ...store.address, database } }
+    const onAway = (detail: string) => messages.push(detail)
+    return migrateUnlessAway(other, profile, { topology, open, onAway }).finally(close)
+  }
+  t.same(await start('u1'), [])
+  t.match(messages, [/^1 of the 2 servers of cluster two answer: .*; no migration is pending/])
+  await outside.command({
+    sql: "ALTER TABLE u1.schema_migration DELETE WHERE name LIKE '001%' SETTINGS mutations_sync = 2",
+  })
+  await t.rejects(start('u1'), { code: 'STORE_UNREACHABLE' }, 'unless something is')
+  t.equal((await upgrade(['u1', 'u2'])).length, migrations)
 })
 
 t.test('a server that was replaced gets all tables and views', async (t) => {

@@ -5,7 +5,7 @@ import { onFreePort } from '../../../infra/stack/port.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
-import { statementText } from '../../rig/statement-text.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 
 const writer = { user: 'writer', password: 'w' }
 const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })

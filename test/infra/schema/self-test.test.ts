@@ -3,7 +3,7 @@ import t from 'tap'
 import { testEngine } from '../../../infra/schema/self-test.js'
 import type { Settings, Store } from '../../../pipeline/store/clickhouse.js'
 import { migratedStore } from '../../pipeline/customers/registering.js'
-import { statementText } from '../../rig/statement-text.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 
 const store = await migratedStore(t)
 
@@ -30,6 +30,13 @@ const servers: Readonly<Record<string, readonly [Partial<Store>, RegExp]>> = {
         store.command({ ...statement, settings: tokenless(settings) }, body),
     },
     /of two INSERT \.\.\. SELECT with one token the first is stored/,
+  ],
+  'drops rows that it had before': [
+    {
+      insert: (table, rows, settings) =>
+        store.insert(table, rows, { insert_deduplication_token: 'rows', ...settings }),
+    },
+    /a row that was deleted is stored when it is inserted again/,
   ],
   'attaches nothing': [
     {

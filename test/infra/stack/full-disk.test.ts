@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { usageFile } from '../../../infra/demo/usage-file.js'
 import { demoProfilePath } from '../../../infra/stack/profile-file.js'
+import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { sample } from '../../rig/sample.js'
 import { createSmallDisk, type SmallDisk } from '../../rig/small-disk.js'
@@ -24,7 +25,11 @@ const text = readFileSync(demoProfilePath, 'utf8')
 writeFileSync(profilePath, text)
 
 const home = await createHome(disk.path)
-const { child: up } = await startUntil('Ctrl-C', 'up', '--home', home, '--profile', profilePath)
+// Ports that no other test takes while a server is down.
+const port = anyPort()
+const ports = ['--clickhouse-port', String(port), '--redis-port', String(port + 1_000)]
+const args = ['--home', home, '--profile', profilePath, ...ports]
+const { child: up } = await startUntil('Ctrl-C', 'up', ...args)
 t.teardown(() => void up.kill('SIGKILL'))
 
 const sql = readerOf(t, home)

@@ -1,7 +1,7 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
-import { homeFolders, openHome } from '../../../infra/stack/home.js'
+import { homeFolders, openHome, refuseForeign } from '../../../infra/stack/home.js'
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
 
@@ -30,4 +30,16 @@ t.test('says what is wrong with a folder that cannot be one', async (t) => {
   writeFileSync(join(folder, 'secrets.json'), 'not json')
   t.throws(() => openHome(folder), { code: 'CONFIG' })
   t.throws(() => openHome('/proc/none'), { code: 'CONFIG' }, 'a place that takes no folders')
+})
+
+const needsRoot = process.getuid?.() === 0 ? false : 'needs root'
+
+t.test('root starts nothing on the data folder of another user', { skip: needsRoot }, async (t) => {
+  const home = openHome(t.testdir())
+  refuseForeign(home)
+  chownSync(home.path, 12_345, 12_345)
+  t.throws(() => refuseForeign(home), {
+    code: 'PERMISSION',
+    message: /belongs to uid 12345, not to root; run the command as this user/,
+  })
 })

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
@@ -24,6 +24,14 @@ t.test('a log survives a full disk, and says how many lines it lost', async (t) 
   const lost = [...reports].reduce((sum, [, count]) => sum + Number(count), 0)
   t.equal(text.split('"at":').length - 1 + lost, lines + 1, 'each line is stored or counted')
   t.ok(lost > 0)
+})
+
+t.test('a log above 100 MB is rotated at start, and the previous one is kept', async (t) => {
+  const path = join(t.testdir({ 'worker.log': 'before\n' }), 'worker.log')
+  truncateSync(path, 100 * 1024 * 1024 + 1)
+  createLog(path, 'test').info('after')
+  t.match(readFileSync(path, 'utf8'), /^\{.*"msg":"after"\}\n$/)
+  t.equal(readFileSync(`${path}.1`).subarray(0, 7).toString(), 'before\n')
 })
 
 t.test('a request log survives a full disk, and says how many lines it lost', async (t) => {

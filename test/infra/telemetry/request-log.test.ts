@@ -23,9 +23,14 @@ test('whatever a reason quotes, a line stays one line of JSON', async (t) => {
     '\u{1f600}',
     'x'.repeat(5_000),
   ]
-  for (const reason of reasons) log.write({ ...entry, reason })
+  for (const reason of reasons) log.write({ ...entry, reason, reasonDetail: undefined })
+  for (const reasonDetail of reasons) log.write({ ...entry, reason: 'issuer', reasonDetail })
   await log.close()
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
-  const read = lines.map((line) => (JSON.parse(line) as { readonly reason: string }).reason)
-  t.same(read, [...reasons.slice(0, 3), 'x'.repeat(1_000)])
+  const read = lines.map((line) => JSON.parse(line) as Record<string, string>)
+  const shown = [...reasons.slice(0, 3), 'x'.repeat(1_000)]
+  t.same(
+    read.map((line) => line['reasonDetail'] ?? line['reason']),
+    [...shown, ...shown],
+  )
 })

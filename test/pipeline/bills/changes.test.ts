@@ -13,15 +13,21 @@ await rig.publish({
     'TIER,Tiered,Tiered,,',
     'BLOCK,Limit for a period,Tiered,,',
     'TOU,TOU,TOU,,',
+    'GAS,Gas,Flat,Gas,ccf',
   ],
-  RateFlat: ['FLAT,0.1,2018-01-01,,'],
+  RateFlat: ['FLAT,0.1,2018-01-01,,', 'GAS,0.9,2018-01-01,,'],
   RateTou: ['TOU,Peak,1,14,19,--01-01,--12-31,All,', 'TOU,Off-Peak,0.1,19,14,--01-01,--12-31,All,'],
   RateTiers: [
     ...['TIER,1,10,0.1,2025-01-01,2026-01-15,,', 'TIER,2,,0.2,2025-01-01,2026-01-15,,'],
     ...['TIER,1,10,0.15,2026-01-16,,,', 'TIER,2,,0.25,2026-01-16,,,'],
     ...['BLOCK,1,,0.1,2025-01-01,,310,', 'BLOCK,2,,0.2,2025-01-01,,,'],
   ],
-  BillingCycles: ['7,2026-01-01,2026-01-31', '8,2026-01-11,2026-02-10', '9,2021-03-06,2021-03-10'],
+  BillingCycles: [
+    '7,2026-01-01,2026-01-31',
+    '8,2026-01-11,2026-02-10',
+    '9,2021-03-06,2021-03-10',
+    '13,2025-07-01,2025-07-31',
+  ],
 })
 
 const customer = (
@@ -127,6 +133,27 @@ t.test('reads and bills of a past period keep the rate and cycle of their time',
   ])
 })
 
+t.test('a meter whose unit changes inside a period has no bill', async (t) => {
+  const gas = (meterId: string, unitOfMeasure: 'ccf' | 'cm') => {
+    const more = { meterType: 'Gas', unitOfMeasure, rateCode: 'GAS' } as const
+    return customerAt({ clientId: meterId, accountNumber: `A${meterId}`, meterId, ...more })
+  }
+  const days = { midst: '2026-01-16', first: '2026-01-01', next: '2026-02-01' }
+  for (const [meter, day] of Object.entries(days)) {
+    await rig.registerAt('2025-12-01T15:00:00Z', gas(meter, 'cm'))
+    await rig.registerAt(`${day}T15:00:00Z`, gas(meter, 'ccf'))
+    const daily = { commodity: 'Gas', seconds: 86_400, quantities: steady('2', 31) } as const
+    await rig.read({ meter, from: january, ...daily })
+  }
+  await rig.bill({ start: '2026-01-01' })
+  const bills = await rig.bills('meter_id AS meter, status, reason, toString(total) AS total')
+  const of = (wanted: string) => bills.find(({ meter }) => meter === wanted)
+  const reason = (unit: string) => `the meter is read in ${unit}, the rate is priced in ccf`
+  t.match(of('midst'), { status: 'unit', reason: reason('cm and ccf'), total: null })
+  t.match(of('first'), { status: 'computed', total: '55.8' })
+  t.match(of('next'), { status: 'unit', reason: reason('cm'), total: null })
+})
+
 t.test(
   'last year counts by the clock on the wall, where the clocks changed otherwise',
   async (t) => {
@@ -150,3 +177,51 @@ t.test(
     t.same(await amounts('spring'), [['Peak', '100', '100']])
   },
 )
+
+t.test(
+  'an open bill is not projected from what someone used before the customer came',
+  async (t) => {
+    const came = { enough: '2025-06-20', late: '2025-06-28', mixed: '2025-06-28' }
+    for (const [meter, day] of Object.entries(came)) {
+      await rig.registerAt(`${day}T04:00:00Z`, customer(meter, 'FLAT', '13'))
+      const before = (Date.parse(day) - Date.parse('2025-06-01')) / 864e5
+      const all = [...steady('0.5', before * 96), ...steady('0.0625', (33 - before) * 96)]
+      const reads = { meter, from: '2025-06-01T04:00:00Z', account: '' }
+      const july = { from: '2025-07-01T04:00:00Z', quantities: all.slice(30 * 96) }
+      await rig.read({ ...reads, quantities: meter === 'mixed' ? all.slice(0, 30 * 96) : all })
+      if (meter === 'mixed') await rig.read({ ...reads, ...july, account: `A${meter}` })
+    }
+    const now = () => new Date('2025-07-04T17:00:00Z')
+    await bill({ ...rig.context(), now }, { cycleId: '13', start: '2025-07-01' })
+    const bills = await rig.bills(
+      'meter_id AS meter, billing_cycle_id AS cycle, status, method, toString(quantity) AS kwh',
+    )
+    t.same(
+      bills.filter(({ cycle }) => cycle === '13').map((one) => Object.values(one).slice(2)),
+      [
+        ['projected', 'recent', '186'],
+        ['notProjectable', 'none', '18'],
+        ['notProjectable', 'none', '18'],
+      ],
+    )
+  },
+)
+
+t.test('a cycle with one period in a file ends as the other cycles do', async (t) => {
+  const one = '10,2026-06-05,2026-07-04'
+  const exclusive = ['11,2026-06-05,2026-07-04', '11,2026-07-04,2026-08-03']
+  const inclusive = ['12,2026-06-05,2026-07-04', '12,2026-07-05,2026-08-03']
+  for (const [others, last] of [
+    [exclusive, '2026-07-03'],
+    [inclusive, '2026-07-04'],
+    [[...exclusive, ...inclusive], '2026-07-04'],
+    [[], '2026-07-04'],
+  ] as const) {
+    await rig.publish({ BillingCycles: [one, ...others] })
+    const found = await rig.store.rows({
+      sql: `SELECT toString(last_date) AS last FROM billing_cycle
+        WHERE billing_cycle_id = '10' AND start_date = '2026-06-05'`,
+    })
+    t.same(found, [{ last }], others.join())
+  }
+})

@@ -1,5 +1,10 @@
 import type { Test } from 'tap'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { ownBills } from '../../../pipeline/store/own/bills.js'
+import { readBillCosts } from '../../../pipeline/store/own/costs.js'
+import { createReadsOf } from '../../../pipeline/store/own/reads.js'
+import { sql } from '../../../pipeline/store/sql.js'
+import { sample } from '../../rig/sample.js'
 
 const bill = 'meter_id, account_number, start_date, run'
 
@@ -39,4 +44,37 @@ export async function costsAddUp(
       WHERE i.rows = 0 OR ifNull(d.wanted != i.found OR i.lines != i.found, false) OR (${areReadsBilled} AND NOT is_ahead AND abs(d.used - ifNull(i.quantity, 0)) >= 0.000001)`,
   })
   t.same(offIntervals.slice(0, 3), [], 'intervals add up to days')
+  await dividedAlike(t, store)
+}
+
+/** Fails where the gateway divides the bills of some meters otherwise than the views do. */
+async function dividedAlike(t: Test, store: Pick<Store, 'rows'>): Promise<void> {
+  const owners = await store.rows<{ clientId: string; meterId: string; timeZone: string }>({
+    sql: `SELECT client_ids[1] AS clientId, meter_id AS meterId, (SELECT any(time_zone) FROM usage) AS timeZone
+      FROM projected_bill WHERE notEmpty(client_ids) AND timeZone != '' AND quantity != 0
+      GROUP BY ALL ORDER BY cityHash64(meterId) LIMIT ${sample({ short: 1, long: 2 })}`,
+  })
+  const days = { from: '1990-01-01', to: '2099-12-31' }
+  for (const owner of owners) {
+    const bills = sql`meter_id = ${owner.meterId} AND (run, account_number, start_date) IN
+      (SELECT run, account_number, start_date FROM (${ownBills(owner)}) WHERE meter_id = ${owner.meterId})`
+    const views = {
+      day: sql`SELECT local_day, starts_at, line_costs FROM bill_day WHERE ${bills}`,
+      interval: sql`SELECT local_day, starts_at, arrayMap(cost -> reinterpret(cost, 'Int64'), line_costs) AS line_costs
+        FROM interval_cost WHERE ${bills}`,
+    }
+    for (const granularity of ['day', 'interval'] as const) {
+      const readsOf = createReadsOf(store, { ...owner, days, registered: undefined })
+      const own = await readBillCosts(store, { ...owner, days, granularity }, readsOf)
+      const viewed = await store.rows<{ row: string }>({
+        sql: sql`SELECT concat(toString(local_day), ' ', toString(toUnixTimestamp(starts_at)), ' ',
+          arrayStringConcat(arrayMap(cost -> toString(cost), line_costs), ',')) AS row FROM (${views[granularity]})`,
+      })
+      t.same(
+        own.map(({ day, from, costs }) => `${day} ${from} ${costs.join()}`).sort(),
+        viewed.map(({ row }) => row).sort(),
+        `${owner.meterId} by ${granularity}`,
+      )
+    }
+  }
 }

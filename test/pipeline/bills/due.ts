@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { bill } from '../../../pipeline/bills/run.js'
 import type { queueDue } from '../../../pipeline/bills/when-due.js'
-import { statementText } from '../../rig/statement-text.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 import type { BillRig } from './rig.js'
 
 const minuteMs = 60_000

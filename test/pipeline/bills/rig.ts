@@ -8,7 +8,13 @@ import { recordFeedOf } from '../../../schemas/feed.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
 import { type RecordFeed, storeColumn } from '../../../schemas/record-feed.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
-import { createZone, toDay } from '../../../schemas/time/zone.js'
+import {
+  createZone,
+  daySeconds,
+  fromWallSeconds,
+  toDay,
+  wallSeconds,
+} from '../../../schemas/time/zone.js'
 import type { ReadQuality } from '../../../schemas/usage-row.js'
 import { placed } from '../../schemas/lint/placed.js'
 import type { RateFiles } from '../../schemas/rating/bills.js'
@@ -18,6 +24,8 @@ export interface BillRig {
   readonly store: Store
   /** Publishes rows as the files of a new arrival each, now or at an instant. */
   publish(files: RateFiles, at?: Date): Promise<void>
+  /** Publishes a file that brings rows of an earlier arrival back, now or at an instant. */
+  repair(feed: string, repairs: number, at?: Date): Promise<void>
   register(...customers: readonly Registration[]): Promise<void>
   /** Registers customers as on an earlier day, `YYYY-MM-DD`. */
   registerAt(day: string, ...customers: readonly Registration[]): Promise<void>
@@ -54,19 +62,21 @@ function toColumn([name, value]: readonly [string, string | null]): [string, unk
   return [storeColumn(name), name === 'Taxable' ? value === 'true' : value]
 }
 
-/** Reads one after the other as the store has them, without a version. */
+/** Reads one after the other as the store has them, without a version. Days begin at one hour of the clock. */
 function toRows({ meter, account = `A${meter}`, site = 'S', seconds = 900, ...reads }: Reads) {
   const from = Date.parse(reads.from) / 1_000
   return reads.quantities.map((quantity, at) => {
-    const startsAt = from + at * seconds
-    const wall = zone.toWall(startsAt)
+    const wall = fromWallSeconds(wallSeconds(zone.toWall(from)) + at * seconds)
+    const startsAt =
+      seconds === daySeconds ? (zone.toInstants(wall)[0] as number) : from + at * seconds
+    const local = zone.toWall(startsAt)
     return {
       meter_id: meter,
       commodity: reads.commodity ?? 'Electric',
       starts_at: new Date(startsAt * 1_000).toISOString(),
       seconds,
-      local_day: toDay(wall),
-      local_hour: wall.hour,
+      local_day: toDay(local),
+      local_hour: local.hour,
       quantity,
       account_number: account,
       external_site_id: site,
@@ -107,7 +117,8 @@ export async function billRig(t: Test, given?: Store): Promise<BillRig> {
       for (const [name, lines] of Object.entries(files)) {
         const feed = recordFeedOf(name) as RecordFeed
         arrival++
-        const rows = placed(name, ...lines).map(({ row, line }) => ({
+        const all = placed(name, ...lines)
+        const rows = all.map(({ row, line }) => ({
           ...Object.fromEntries(Object.entries(row).map(toColumn)),
           version: versionOf(line),
         }))
@@ -116,10 +127,20 @@ export async function billRig(t: Test, given?: Store): Promise<BillRig> {
           const starts = rows.map((row) => (row as { start_date?: string }).start_date ?? '')
           const first_start = starts.sort()[0] || '1970-01-01'
           const version = { arrival, feed: name, company_code: 'DEMO', first_start }
-          await store.insert('schedule_version', [version])
+          const { code = '' } = feed.schedule
+          const codes = new Set(['', ...all.map(({ row }) => row[code] ?? '')])
+          await store.insert(
+            'schedule_version',
+            Array.from(codes, (one) => ({ ...version, code: one })),
+          )
         }
         await publishAs(name, at)
       }
+    },
+    repair: async (feed, repairs, at = new Date()) => {
+      arrival++
+      await store.insert('arrival', [{ arrival, repairs }])
+      await publishAs(feed, at)
     },
     register: async (...customers) => {
       await register(registeringAt(store), customers)

@@ -11,7 +11,8 @@ import { billsOn, later, lineAt as lineOf, noonIn, pattern, restated, schedules 
 import { billRig, steady } from './rig.js'
 
 const rig = await billRig(t)
-const january = { from: '2026-01-01T05:00:00Z', quantities: steady('0.25', 2_976) }
+const hourly = { meter: 'one', account: 'A1', seconds: 3_600 }
+const january = { from: '2026-01-01T05:00:00Z', quantities: steady('1', 744) }
 const period = { cycleId: '7', start: '2026-01-01' }
 await rig.publish(schedules)
 await rig.register(
@@ -32,7 +33,7 @@ const runs = () =>
 const job = { name: 'bill', v: 1, ...period }
 
 t.test('files of a period that come within some minutes are billed by one run', async (t) => {
-  await rig.read({ meter: 'one', account: 'A1', ...january })
+  await rig.read({ ...hourly, ...january })
   await rig.publish({ Billing: ['A1,S,one,2026-01-01,2026-01-31,744,744,74.40,,'] })
   t.same(await dueAt(5), [], 'more may come')
   t.same(await dueAt(11), [job], 'and no other period of the cycle, nor another cycle')
@@ -44,10 +45,10 @@ t.test('files of a period that come within some minutes are billed by one run', 
 })
 
 t.test('a correction sets it going again, and files of other days do not', async (t) => {
-  await rig.read({ meter: 'one', account: 'A1', from: '2025-06-01T04:00:00Z', quantities: ['1'] })
+  await rig.read({ ...hourly, from: '2025-06-01T04:00:00Z', quantities: ['1'] })
   await rig.read({ meter: 'foreign', from: january.from, quantities: ['1'] })
   t.same(await dueAt(11), [])
-  await rig.read({ meter: 'one', account: 'A1', from: january.from, quantities: ['10.25'] })
+  await rig.read({ ...hourly, from: january.from, quantities: ['11'] })
   t.same(await dueAt(11), [job])
   await billWhenDue(lineAt(later(11)).line, period)
   t.match(await rig.bills('toString(total) AS total'), [{ total: '75.4' }])
@@ -77,7 +78,7 @@ t.test('a clock that was ahead when something was written holds nothing up', asy
   const ahead = later(1_000_000).getTime()
   const failure = { failures: 1, code: 'unexpected', detail: '', since: ahead, retryAt: ahead }
   await recordPeriod(rig.store, failed, failure)
-  await rig.read({ meter: 'one', account: 'A1', from: january.from, quantities: ['20.25'] })
+  await rig.read({ ...hourly, from: january.from, quantities: ['21'] })
   t.same(await dueAt(11), [job])
   const named = {
     run: '20990101000000000_ahead',
@@ -282,7 +283,7 @@ t.test('of many periods that are due some are queued at a look, the latest first
   })
   await rig.publish({ BillingCycles: days })
   const reads = days.map((one) => `${one.slice(2, 12)}T12:00:00Z`)
-  await rig.readAll(reads.map((from) => ({ meter: 'one', account: 'A1', from, quantities: ['1'] })))
+  await rig.readAll(reads.map((from) => ({ ...hourly, from, quantities: ['1'] })))
   const queued = (await dueAt(11)) as readonly { start: string }[]
   t.same(
     queued.map(({ start }) => start),

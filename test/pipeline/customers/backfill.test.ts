@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -13,6 +15,7 @@ import {
   queueOpenHistory,
 } from '../../../pipeline/customers/backfill.js'
 import { readHistoryRequests } from '../../../pipeline/customers/history-requests.js'
+import { register } from '../../../pipeline/customers/registrations.js'
 import { createLedger, type Ledger } from '../../../pipeline/ledger/ledger.js'
 import type { Queues } from '../../../pipeline/queues/bullmq.js'
 import { Fault } from '../../../schemas/fault.js'
@@ -51,9 +54,12 @@ const askedFor = async (meterId: string | undefined) => {
 const stateOf = async (index: number) =>
   (await readHistoryRequests(store, [meterIds[index] ?? '']))[0]
 const arrivalsOf = async (arrival = 0) => {
-  const sql = `SELECT name, path FROM arrival WHERE path = (
+  const sql = `SELECT name, path, whole_by FROM arrival WHERE path = (
     SELECT path FROM arrival WHERE arrival = {arrival:UInt32})`
-  return store.rows<{ name: string; path: string }>({ sql, parameters: { arrival } })
+  return store.rows<{ name: string; path: string; whole_by: string }>({
+    sql,
+    parameters: { arrival },
+  })
 }
 
 interface Outside {
@@ -111,6 +117,7 @@ t.test('the history of a meter is asked for once, and arrives as a file', async 
   const [file, ...others] = await arrivalsOf(request?.arrival)
   t.match(file?.name, /^DEMO_\d{8}_Electric_\d{1,9}\.csv$/)
   t.same(others, [])
+  t.equal(file?.whole_by, 'answer')
   const text = readFileSync(file?.path ?? '', 'utf8')
   t.match(text, /^AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit\n/)
   t.equal(text.trim().split('\n').length, 1 + 72)
@@ -118,6 +125,26 @@ t.test('the history of a meter is asked for once, and arrives as a file', async 
   t.same(await openHistory(line, [customer(0)]), [], 'nor when it was answered')
   await queueOpenHistory(line)
   t.equal(queued.length, 2)
+})
+
+t.test('a later account of a meter has its history asked for again', async (t) => {
+  const { line } = createLine(t)
+  const meterId = meterIds[11] ?? ''
+  const tenants = ['FIRST', 'SECOND', 'FIRST'].map((accountNumber) =>
+    customerAt({ clientId: `OF-${accountNumber}`, accountNumber, meterId }),
+  )
+  const paths = new Set()
+  for (const [at, tenant] of tenants.entries()) {
+    await register(line, [tenant])
+    t.same(await openHistory(line, [tenant]), at < 2 ? [meterId] : [], `registration ${at}`)
+    t.same(await openHistory(line, [tenant]), [], 'once')
+    await backfill(line, meterId)
+    const request = await stateOf(11)
+    t.match(request, { state: 'answered' })
+    paths.add((await arrivalsOf(request?.arrival))[0]?.path)
+  }
+  t.equal(await askedFor(meterId), 2)
+  t.equal(paths.size, 2, 'what is not loaded yet is not written over')
 })
 
 t.test('whoever dies at any step is followed by one who ends it, with one arrival', async (t) => {
@@ -197,11 +224,12 @@ t.test('an answer that holds rows of other meters is refused as a whole', async 
     [header, ...meters.map((meter) => `A,S,${meter},1/2/2026 0:00,1`), ''].join('\r\n')
   const ndjson = (meter: string) =>
     JSON.stringify({ ExternalSiteID: 'S', MeterID: meter, TimeStamp: '1/2/2026', TotalUnit: 1 })
+  const whole = { isWhole: true } as const
   const foreign: readonly (readonly [HistoryAnswer, number])[] = [
-    [{ format: 'csv', text: csv(meterId, meterId, 'M-other') }, 3],
-    [{ format: 'csv', text: csv(`"${meterId}"`, '"M-other"') }, 2],
-    [{ format: 'csv', text: csv(`0${meterId}`) }, 1],
-    [{ format: 'ndjson', text: `${ndjson(meterId)}\n\n${ndjson('M-other')}\n` }, 2],
+    [{ ...whole, format: 'csv', text: csv(meterId, meterId, 'M-other') }, 3],
+    [{ ...whole, format: 'csv', text: csv(`"${meterId}"`, '"M-other"') }, 2],
+    [{ ...whole, format: 'csv', text: csv(`0${meterId}`) }, 1],
+    [{ ...whole, format: 'ndjson', text: `${ndjson(meterId)}\n\n${ndjson('M-other')}\n` }, 2],
   ]
   await openHistory(createLine(t).line, [customer(9)])
   for (const [answer, row] of foreign) {
@@ -214,11 +242,30 @@ t.test('an answer that holds rows of other meters is refused as a whole', async 
   t.match(await stateOf(9), { state: 'open' }, 'nothing was handed over')
   const text = csv(`"${meterId}"`, ` ${meterId} `)
   const mdm = {
-    history: async () => ({ format: 'csv', text }) as const,
+    history: async () => ({ ...whole, format: 'csv', text }) as const,
     close: async () => undefined,
   }
   await backfill(createLine(t, { line: { mdm } }).line, meterId)
   t.match(await stateOf(9), { state: 'answered' }, 'quotes and blanks make no difference')
+})
+
+t.test('an answer that only the end of the connection ends may have been cut', async (t) => {
+  const meterId = meterIds[10] ?? ''
+  const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
+  const body = `${header}\nA,S,${meterId},1/2/2026 0:00,12`
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => {
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Type: text/csv\r\n\r\n${body}`)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/usage`
+  const { line } = createLine(t, { settings: { url } })
+  await openHistory(line, [customer(10)])
+  await backfill(line, meterId)
+  t.match(await arrivalsOf((await stateOf(10))?.arrival), [{ whole_by: '' }])
 })
 
 t.test('NDJSON becomes the rows of a usage file', async (t) => {

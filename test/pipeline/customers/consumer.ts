@@ -34,7 +34,7 @@ export function createConsumer(store: Store) {
         cursors.changes = seq
       }
       const meters = [...new Set(changes.map(({ meter }) => meter))]
-      const again = await select(sql`meter_id IN ${meters}`)
+      const again = meters.length === 0 ? [] : await select(sql`meter_id IN ${meters}`)
       const isListed = (row: Row) =>
         changes.some(({ meter, first, last }) => {
           const day = String(row['local_day'])

@@ -1,3 +1,4 @@
+import { claimHeld, endClients, register } from '../../../pipeline/customers/registrations.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
 import { customerAt } from './registering.js'
 
@@ -131,6 +132,35 @@ function unique(places: readonly Place[]): readonly Place[] {
 
 /** An account number with the prefix of its history; none stays none. */
 export const named = (account: string, prefix: string) => (account === '' ? '' : prefix + account)
+
+/** A read as a row of a file, and the name of the n-th such file. */
+export function toRow({ account, site, meter, hour }: HistoryRead, prefix: string, quantity = 1) {
+  const wall = new Date(instantOfHour(hour) - 5 * hourMs)
+  const at = `${wall.getUTCMonth() + 1}/${wall.getUTCDate()}/${wall.getUTCFullYear()} ${wall.getUTCHours()}:00`
+  return `${prefix}${account},${prefix}${site},${prefix}${meter},${at},${quantity}`
+}
+
+export function fileName(n: number): string {
+  const [day, month] = [(n % 28) + 1, Math.floor(n / 28) + 1]
+  return `DEMO_${String(day).padStart(2, '0')}${String(month).padStart(2, '0')}2026_Electric.csv`
+}
+
+type Registering = Parameters<typeof claimHeld>[0]
+
+/** Takes in what is seen of clients of several histories: each step is run by `run`. */
+export async function takeSights(
+  sights: readonly { readonly sight: Sight; readonly prefix: string }[],
+  run: (step: (at: Registering) => Promise<unknown>) => Promise<unknown>,
+): Promise<void> {
+  const of = (kind: Sight['kind']) => sights.filter(({ sight }) => sight.kind === kind)
+  const records = of('record').map(({ sight, prefix }) => toRecord(sight, prefix))
+  await run((at) => register(at, records))
+  for (const kind of ['closed', 'left'] as const) {
+    const clientIds = of(kind).map(({ sight, prefix }) => `${prefix}${sight.client}`)
+    await run((at) => endClients(at, clientIds, kind))
+  }
+  await run((at) => claimHeld(at))
+}
 
 /** The record as the gateway registers it; identifiers begin with `prefix`. */
 export function toRecord(sight: Sight, prefix: string): Registration {

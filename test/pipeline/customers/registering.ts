@@ -9,6 +9,7 @@ import { sql, typed } from '../../../pipeline/store/sql.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createZone } from '../../../schemas/time/zone.js'
+import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { placeReadyMade } from '../../rig/ready-made.js'
 import { createReplicas } from '../../rig/replicas/start.js'
@@ -40,7 +41,7 @@ export async function migratedStore(t: Test, folder?: string): Promise<Store> {
   const dataPath = folder ?? createFolder(t)
   await placeReadyMade(dataPath, profile)
   const readable = readableOf(await readStatements(profile), profile.database)
-  const engine = await onFreePort(19_000 + Math.floor(Math.random() * 20_000), (port) =>
+  const engine = await onFreePort(anyPort(), (port) =>
     createClickHouse({
       dataPath,
       port,
@@ -143,18 +144,20 @@ export interface PublishedFile {
   readonly arrival: number
   readonly feed: string
   readonly publishedAt?: Date
+  /** Whether it stored earlier reads under another length. */
+  readonly rekeys?: boolean
   /** Other columns of its state. */
   readonly more?: object
 }
 
 /** Puts a published file into the ledger, at any instant. */
 export async function publishFile(store: Store, file: PublishedFile): Promise<void> {
-  const { arrival, feed, publishedAt = new Date(), more = {} } = file
+  const { arrival, feed, publishedAt = new Date(), rekeys = false, more = {} } = file
   const published = { file_id: `f${arrival}`, published_at: publishedAt.toISOString() }
   await store.command({
-    sql: sql`INSERT INTO publication (published_seq, published_at, kind, arrival, file_id, change)
+    sql: sql`INSERT INTO publication (published_seq, published_at, kind, arrival, file_id, change, rekeys)
       SELECT max(published_seq) + 1, ${publishedAt}, 'file', ${typed('UInt32', arrival)},
-        ${published.file_id}, ${typed('UInt64', arrival)} FROM publication`,
+        ${published.file_id}, ${typed('UInt64', arrival)}, ${typed('Bool', rekeys)} FROM publication`,
   })
   await store.insert('file_state', [
     { arrival, rank: 55, status: 'published', feed, ...published, ...more },

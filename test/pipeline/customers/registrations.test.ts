@@ -9,7 +9,7 @@ import { sql } from '../../../pipeline/store/sql.js'
 import { createStaging, stagingOf } from '../../../pipeline/store/staging.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
 import { sample } from '../../rig/sample.js'
-import { statementText } from '../../rig/statement-text.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 import {
   customerAt,
   migratedStore,
@@ -63,6 +63,32 @@ t.test('codes change, there and back, and the latest counts', async (t) => {
     t.same(row, { acct_status: acctStatus })
   }
 })
+
+t.test(
+  'what was left out at one site ends nothing there, and no site that is gone is spared',
+  async (t) => {
+    const who = { clientId: 'w', accountNumber: 'W' }
+    const [at, other] = ['stays', 'leaves'].map((externalSiteId) =>
+      customerAt({ ...who, meterId: `w-${externalSiteId}`, externalSiteId }),
+    ) as [Registration, Registration]
+    const stillThere = async () => {
+      const held = await store.rows<{ meter_id: string }>({
+        sql: `SELECT meter_id FROM tenancy FINAL
+        WHERE meter_id IN ('w-stays', 'w-leaves') AND valid_to IS NULL ORDER BY meter_id`,
+      })
+      return held.map(({ meter_id }) => meter_id)
+    }
+    const nowhere = { clientId: 'w', acctStatus: '', meters: [] }
+    await register(context, [{ ...at, meters: [...at.meters, ...other.meters] }])
+    await register(context, [{ ...nowhere, partialSites: 'all' }])
+    await register(context, [{ ...nowhere, partialSites: ['stays', 'leaves'] }])
+    t.same(await stillThere(), ['w-leaves', 'w-stays'])
+    await register(context, [{ ...nowhere, partialSites: ['stays'] }])
+    t.same(await stillThere(), ['w-stays'])
+    await register(context, [nowhere])
+    t.same(await stillThere(), [])
+  },
+)
 
 t.test('a call that died after its facts is finished by the next', async (t) => {
   const customer = customerAt({ clientId: 'c', accountNumber: 'A', meterId: 'crash' })
@@ -125,7 +151,7 @@ t.test('who registers at one meter of a premise shares the others, also at once'
 
 t.test('random parallel changes end in the same as their facts in one go', async (t) => {
   const meters = ['mixed-0', 'mixed-1', 'mixed-2']
-  const calls = Array.from({ length: sample({ short: 60, long: 120 }) }, (_, at): Registration => {
+  const calls = Array.from({ length: sample({ short: 30, long: 120 }) }, (_, at): Registration => {
     const clientId = `c${at % 5}`
     const [first, ...others] = meters.map((meterId) =>
       customerAt({ clientId, accountNumber: `A${at % 3}`, meterId, rateCode: `R${at % 7}` }),
@@ -167,6 +193,7 @@ t.test('a move: the end of one is the start of the other, and usage says when', 
     new_account_number: 'NEW',
     client_ids: ['o', 'n'],
     at: `${start}.000`,
+    local_day: '2026-03-02',
     evidence: /usage/,
   })
   const owners = await store.rows<{ client_ids: string[] }>({

@@ -47,7 +47,7 @@ export const usage = (accountNumber: string, at: number, last = at, more = {}): 
   ...more,
 })
 export const bill = (accountNumber: string, at: number, last = at): Fact => {
-  return { kind: 'bill', ...place, accountNumber, at, last }
+  return { kind: 'bill', ...place, accountNumber, at, last, weight: 1 }
 }
 export const ended = (accountNumber: string, at: number, order = 1, more = {}): Fact => {
   return { kind: 'ended', ...place, accountNumber, at, order, weight: 1, ...more }

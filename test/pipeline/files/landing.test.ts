@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { chunkName, createLanding } from '../../../pipeline/files/landing.js'
 import { splitRows } from '../../../pipeline/files/rows.js'
-import { measure } from '../../../pipeline/usage/measure.js'
+import { measure } from '../../../pipeline/usage/measure/measure.js'
 import { createSeenTimestamps } from '../../../pipeline/usage/timestamps.js'
 import type { Decimals, LandedChunk } from '../../../schemas/manifest.js'
 import { runs } from '../../rig/sample.js'
@@ -12,7 +12,7 @@ import { runs } from '../../rig/sample.js'
 const chunkBytes = 200_000
 const stamps = createSeenTimestamps(() => undefined)
 
-async function land(folder: string, bytes: Buffer, pieceBytes = 65_536) {
+async function land(folder: string, bytes: Buffer, pieceBytes = 65_536, rowsCut = 1) {
   const seen: LandedChunk[] = []
   let numbers: Decimals | undefined
   const landing = await createLanding({
@@ -23,9 +23,9 @@ async function land(folder: string, bytes: Buffer, pieceBytes = 65_536) {
       const { micros, ...measured } = measure(bytes, stamps)
       return { ...measured, micros: micros.toString(), repeats: false }
     },
-    isWhole: async (row, decimals) => {
+    rowsCut: async (row, decimals) => {
       numbers = decimals
-      return row.raw.endsWith('!')
+      return row.raw.endsWith('!') ? 0 : rowsCut
     },
     onChunk: async (chunk) => void seen.push(chunk),
   })
@@ -108,6 +108,13 @@ t.test('a last row that may be cut is named by its line, in its chunk alone', as
   for (const chunk of chunks.slice(0, -1)) t.notOk('cutLine' in chunk)
   const whole = await land(folder, Buffer.from(`${rowsOf(20_000)}!`))
   for (const chunk of whole.chunks) t.notOk('cutLine' in chunk)
+  const day = await land(folder, Buffer.from(rowsOf(20_000)), 65_536, 24)
+  t.same(day.chunks.at(-1)?.cutLine, 20_001 - 23)
+  const { rows = 0 } = chunks.at(-1) ?? {}
+  await t.rejects(land(folder, Buffer.from(rowsOf(20_000)), 65_536, rows + 1), {
+    code: 'TRUNCATED',
+    detail: /end the file with a line end/,
+  })
 })
 
 t.test('the decimals of all rows are known before the last row is judged', async (t) => {

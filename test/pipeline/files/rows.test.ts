@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { cutPoint, lastQuantity, linePicker, splitRows } from '../../../pipeline/files/rows.js'
-import { measure } from '../../../pipeline/usage/measure.js'
+import { measure } from '../../../pipeline/usage/measure/measure.js'
 import { createSeenTimestamps } from '../../../pipeline/usage/timestamps.js'
 import { runs } from '../../rig/sample.js'
 

@@ -103,6 +103,102 @@ t.test('what cannot be converted is refused, what is of another kind is counted'
   t.equal(await of(own, { flowDirection: 20 }), 'intervals of flowDirection 20: not loaded: 1')
 })
 
+t.test('readings of an entry without links are not given to the next one', async (t) => {
+  const alone = `<entry><content><IntervalBlock>${reading('999')}</IntervalBlock></content></entry>`
+  const types = [meterReading, type(wattHours)]
+  for (const entries of [
+    [...types, alone, blockOf(reading('123'))],
+    [alone, ...types, blockOf(reading('123'))],
+    [blockOf(reading('123')), alone, ...types],
+  ]) {
+    const { plain, records } = await convert(feed(...entries), own)
+    const values = rowsOf(plain).map((row) => row.split(',')[4])
+    t.same(values.filter((value) => value === '0.123').length, 1)
+    const refused = records.filter((one) => one.refused !== undefined)
+    t.equal(refused.length, 1)
+    t.match(refused[0]?.refused?.detail, /no ReadingType/)
+    t.equal(records.filter((one) => one.refused === undefined && one.count > 0).length, 1)
+  }
+})
+
+t.test('generation that is below 0 is refused, never made consumption', async (t) => {
+  const types = type({ ...wattHours, flowDirection: 19 })
+  const long = { ...own, feed: 'Billing' } as const
+  for (const [setting, duration] of [
+    [own, '3600'],
+    [long, '2592000'],
+  ] as const) {
+    const block = blockOf(...['-5', '-0', '5'].map((value) => reading(value, undefined, duration)))
+    const text = feed(meterReading, types, block)
+    const { records, ending } = await convert(text, setting)
+    t.same(
+      records.map(({ refused, rows }) => refused?.code ?? /,(-?[\d.]+),/.exec(rows)?.[1]),
+      ['NEGATIVE', '0', '-0.005'],
+    )
+    t.match(ending.warnings, [/generation\): loaded as negative: 2/])
+    const positive = { ...setting, format: { name: 'green-button', generation: 'positive' } }
+    t.match((await convert(text, positive)).plain, /,-0\.005,[\s\S]*,0\.005,/, 'signs as sent')
+  }
+})
+
+t.test('series of other commodities are counted, whatever their unit is', async (t) => {
+  const of = async (setting: Setting, codes: object, service = '') => {
+    const kind = service && `<ServiceCategory><kind>${service}</kind></ServiceCategory>`
+    const point = entry('UsagePoint/P', `<UsagePoint>${kind}</UsagePoint>`)
+    const text = feed(
+      point,
+      meterReading,
+      type({ flowDirection: 1, ...codes }),
+      blockOf(reading('5')),
+    )
+    const { plain, ending } = await convert(text, setting)
+    return ending.warnings.join() || rowsOf(plain)[0]?.split(',')[4]
+  }
+  const months = { ...own, feed: 'Billing' } as const
+  const left = (what: string) => `intervals of ${what}: not loaded: 1`
+  const cases: readonly (readonly [Setting, object, service: string, found: string])[] = [
+    [gas, { uom: 119, commodity: 9 }, '', left('commodity 9')],
+    [gas, { uom: 119, commodity: 9 }, '1', left('commodity 9')],
+    [gas, { uom: 119, commodity: 1 }, '', left('commodity 1')],
+    [gas, { uom: 119, commodity: 7 }, '2', '0.05'],
+    [gas, { uom: 119 }, '2', left('a UsagePoint of service 2')],
+    [gas, { uom: 119, commodity: 0 }, '1', '0.05'],
+    [gas, { uom: 119, commodity: 0 }, '', '0.05'],
+    [own, { uom: 72, commodity: 7 }, '', left('commodity 7')],
+    [own, { uom: 72, commodity: 12 }, '', left('commodity 12')],
+    [own, { uom: 72, commodity: 'x'.repeat(30) }, '', left(`commodity ${'x'.repeat(20)}`)],
+    [own, { uom: 72, commodity: 2 }, '', '0.005'],
+    [own, { uom: 72 }, '0', '0.005'],
+    [own, { uom: 72, commodity: 0 }, '4', left('a UsagePoint of service 4')],
+    [months, { uom: 119, commodity: 9 }, '', left('commodity 9').replace('intervals', 'periods')],
+  ]
+  for (const [setting, codes, service, found] of cases) {
+    t.equal(await of(setting, codes, service), found, JSON.stringify([codes, service]))
+  }
+})
+
+t.test('a reading that states no quality has that of its type', async (t) => {
+  const of = async (quality: number, ownQuality: string, setting = own, duration = '3600') => {
+    const stated = ownQuality && `<ReadingQuality><quality>${ownQuality}</quality></ReadingQuality>`
+    const sent = reading('5', undefined, duration).replace('<value>', `${stated}<value>`)
+    const types = type({ ...wattHours, defaultQuality: quality })
+    const text = feed(meterReading, types, blockOf(sent))
+    const { plain, ending } = await convert(text, setting)
+    return [rowsOf(plain)[0]?.split(',')[6], ...ending.warnings]
+  }
+  const months = { ...own, feed: 'Billing' } as const
+  const estimated = 'estimated by the sender: loaded: 1'
+  const projected = 'of quality 12 (projected): not loaded: 1'
+  t.same(await of(8, ''), ['E', `intervals ${estimated}`])
+  t.same(await of(7, ''), ['S', 'intervals substituted by the sender: loaded: 1'])
+  t.same(await of(12, ''), [undefined, `intervals ${projected}`])
+  t.same(await of(14, ''), [''])
+  t.same(await of(8, '0'), [''], 'what a reading states counts')
+  t.same(await of(0, '9'), ['E', `intervals ${estimated}`])
+  t.match(await of(9, '', months, '2592000'), ['', `periods ${estimated}`])
+  t.same(await of(12, '', months, '2592000'), [undefined, `periods ${projected}`])
+})
+
 t.test('types may be behind the readings, as far as those fit into memory', async (t) => {
   const one = feed(blockOf(reading('5')), meterReading, type(wattHours))
   t.same(rowsOf((await convert(one, own)).plain), [

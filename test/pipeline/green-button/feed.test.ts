@@ -1,17 +1,24 @@
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
+import { findUsage, writeFeed } from '../../../pipeline/green-button/feed.js'
+import { shareAll } from '../../../pipeline/green-button/share.js'
+import { publishChanges } from '../../../pipeline/ledger/announced.js'
 import { sql } from '../../../pipeline/store/sql.js'
+import { windowOf } from '../../../schemas/gateway/connect.js'
+import { type EspiScope, readEspiScope } from '../../../schemas/gateway/espi-scope.js'
 import { createFolder } from '../../rig/folder.js'
 import { steady, timeZone } from '../bills/rig.js'
 import { customerAt } from '../customers/registering.js'
 import { convert } from '../formats/convert.js'
 import { isThere, schemaErrors } from './judge.js'
-import { createCustomer, feedOf, january } from './rig.js'
+import { contextOf, createCustomer, feedOf, january } from './rig.js'
 
 t.comment(isThere ? 'with the published schema' : 'without the published schema')
 
 const rig = await createCustomer(t)
 const folder = createFolder(t)
 const { store } = rig
+const context = contextOf(store)
 const errorsOf = (feed: string) => (isThere ? schemaErrors(folder, feed) : '')
 const entriesOf = (feed: string, resource: string) =>
   feed.match(new RegExp(`<entry>(?:(?!</entry>).)*<${resource}[ /](?:(?!</entry>).)*`, 'g')) ?? []
@@ -194,15 +201,19 @@ t.test('a bill that was billed otherwise leaves intervals without costs', async 
   const at = { clientId: 'dora', accountNumber: 'AD', meterId: 'D', rateCode: 'TAXED' }
   await rig.register(customerAt(at))
   await rig.read({ meter: 'D', from: '2026-01-01T05:00:00Z', quantities: steady('0.25', 2_976) })
+  const ids = new Set<string | undefined>()
   const costs = async () => {
     await rig.bill({ start: '2026-01-01' })
     const found = await feedOf(store, { ...january, clientId: 'dora' })
     t.equal(errorsOf(found), '')
+    const [summary = ''] = entriesOf(found, 'UsageSummary')
+    ids.add(/<id>([^<]*)/.exec(summary)?.[1])
     return count(found, /<cost>/g)
   }
   t.equal(await costs(), 2_976)
-  await rig.publish({ Billing: ['AD,S,D,2026-01-01,2026-01-31,744,744,70,,'] })
+  await rig.publish({ Billing: ['AD,S,D,2026-01-02,2026-01-31,744,744,70,,'] })
   t.equal(await costs(), 0)
+  t.equal(ids.size, 1, 'and is the same resource')
 })
 
 t.test('a period with two documents has the lines of both', async (t) => {
@@ -228,4 +239,37 @@ t.test('a period with two documents has the lines of both', async (t) => {
   t.equal(await additional(), undefined, 'the lines of one of them are unknown')
   await rig.publish({ BillingLines: rest.map((line) => `AE,E,${line}`) })
   t.equal(await additional(), '850000')
+})
+
+t.test('a block is updated by its costs, and by reads that come or go with an owner', async (t) => {
+  const at = { clientId: 'finn', accountNumber: 'AF', meterId: 'F', rateCode: 'TAXED' }
+  await rig.register(customerAt(at))
+  await rig.read({ meter: 'F', from: '2026-01-01T05:00:00Z', quantities: steady('0.25', 2_976) })
+  const wanted = { ...january, clientId: 'finn' }
+  /** The days of the blocks that something updates, with all that there is, or without costs. */
+  const updatedBy = async (change: () => Promise<unknown>, scope?: EspiScope) => {
+    await setTimeout(1_000) // Instants of a feed are whole seconds.
+    const from = new Date(Math.floor(Date.now() / 1_000) * 1_000).toISOString()
+    await change()
+    const share = { ...shareAll(['', 'finn'], wanted), window: windowOf({ 'updated-min': from }) }
+    const shared = scope === undefined ? share : { ...share, scope }
+    let text = ''
+    for await (const piece of writeFeed(context, await findUsage(context, wanted, shared)))
+      text += piece
+    return entriesOf(text, 'IntervalBlock').map((one) => /Usage of ([\d-]+)/.exec(one)?.[1])
+  }
+  const bill = () => rig.bill({ start: '2026-01-01' })
+  t.equal((await updatedBy(bill)).length, 31)
+  t.same(await updatedBy(bill, readEspiScope('FB=3_4_16')), [], 'costs are not shared')
+  await rig.publish({ Billing: ['AF,S,F,2026-01-01,2026-01-31,744,744,70,,'] })
+  t.equal((await updatedBy(bill)).length, 31, 'the costs go')
+  const announce = async (cause: string, day: string, client_ids_before: readonly string[]) => {
+    const change = String(2n ** 40n + BigInt(Date.now()))
+    const days = { local_day: day, last_local_day: day, client_ids_before }
+    await store.insert('usage_change_row', [{ meter_id: 'F', ...days, cause, change }])
+    await publishChanges({ store, now: () => new Date() }, [change])
+  }
+  t.same(await updatedBy(() => announce('read', '2026-01-10', ['finn'])), ['2026-01-10'])
+  t.same(await updatedBy(() => announce('read', '2026-01-11', ['other'])), [])
+  t.same(await updatedBy(() => announce('erasure', '2026-01-12', [])), [])
 })

@@ -6,16 +6,18 @@ import { createZone } from '../../../schemas/time/zone.js'
 import { type BillRig, billRig, steady, timeZone } from '../bills/rig.js'
 import { customerAt } from '../customers/registering.js'
 
+/** What feeds are made with. */
+export const contextOf = (store: Store) => ({
+  store,
+  profile: { database: 'tieline' },
+  zone: createZone(timeZone),
+  now: () => new Date('2026-04-01T00:00:00Z'),
+})
+
 /** The whole text of a feed. */
 export async function feedOf(store: Store, wanted: UsageWanted): Promise<string> {
-  const context = {
-    store,
-    profile: { database: 'tieline' },
-    zone: createZone(timeZone),
-    now: () => new Date('2026-04-01T00:00:00Z'),
-  }
   let text = ''
-  for await (const piece of await greenButton(context, wanted)) text += piece
+  for await (const piece of await greenButton(contextOf(store), wanted)) text += piece
   return text
 }
 

@@ -11,6 +11,7 @@ import { askRedis } from '../../../infra/redis/ask.js'
 import { createRedis } from '../../../infra/redis/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
+import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { sample } from '../../rig/sample.js'
 import { header, until } from '../../story/rig/stack.js'
@@ -26,7 +27,7 @@ const profile = parseProfile({
   limits: { freeDiskBytesMin: '0 B' },
 })
 const store = await migratedStore(t)
-const redis = await onFreePort(37_379 + Math.floor(Math.random() * 10_000), (port) =>
+const redis = await onFreePort(anyPort(), (port) =>
   createRedis({ dataPath: createFolder(t), port, password: 'secret' }),
 )
 t.teardown(() => redis.close())

@@ -68,3 +68,30 @@ t.test('a file whose name is another sender’s by then is not claimed', async (
   const claimed = await createOne().claimUnless(place('DEMO_06032024_Gas.csv'), async () => true)
   t.equal(claimed, undefined)
 })
+
+t.test('an upload that was loaded arrives again after a correction of its name', async (t) => {
+  const { claimUnless, find } = createOne()
+  const name = 'DEMO_08032024_Electric.csv'
+  const claim = (path: string) => {
+    writeFileSync(path, path)
+    return claimUnless({ name, path }, async () => false)
+  }
+  const load = async (path: string) => {
+    const claimed = await claim(path)
+    const arrival = (await ledger.arrival(Number(claimed))) as Arrival
+    const state = { ...blankState({ now: () => new Date() }, arrival), fileId: path }
+    await ledger.record({ ...state, status: 'published', settledAt: new Date() })
+    return claimed
+  }
+  const [original, corrected] = [join(folder, 'original'), join(folder, 'corrected')]
+  const first = await load(original)
+  t.equal(await find(original), first)
+  const second = await load(corrected)
+  t.equal(await find(corrected), second)
+  t.equal(await find(original), undefined)
+  const third = await load(original)
+  t.ok(Number(third) > Number(second), `${third}`)
+  t.equal(await find(original), third)
+  await claim(join(folder, 'under way'))
+  t.equal(await find(original), undefined)
+})

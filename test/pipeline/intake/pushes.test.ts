@@ -1,59 +1,10 @@
-import {
-  appendFileSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { PushedLines } from '../../../pipeline/intake/ambiguous-rows.js'
-import { createPushes, type PushOptions } from '../../../pipeline/intake/pushes.js'
-import { pushedAs } from '../../../pipeline/intake/sender.js'
-import { createZone } from '../../../schemas/time/zone.js'
 import { createFolder } from '../../rig/folder.js'
-import { until } from '../../story/rig/stack.js'
-
-const header = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
-const rowOf = (meter: number) => `A,S,M${meter},3/4/2024 0:00,1`
-const pushed = (meter: number) => {
-  const text = `${header}\n${rowOf(meter)}\n`
-  return { sender: 'ami', feed: 'Electric', format: 'csv', text } as const
-}
-/** Late in the evening of the 4th where the utility is. */
-const nowMs = Date.UTC(2024, 2, 5, 4, 30)
-const stem = `DEMO_04032024_Electric_${23.5 * 3_600_000}`
-
-const own = (name: string) => pushedAs({ sender: 'ami', name })
-
-async function createRig(t: Test, more: Partial<PushOptions> = {}) {
-  const folder = more.folder ?? createFolder(t)
-  const claimed: string[] = []
-  const failures: unknown[] = []
-  const pushes = await createPushes({
-    folder,
-    companyCodeOf: () => 'DEMO',
-    zone: createZone('America/Detroit'),
-    gatherSeconds: 3_600,
-    freeDiskBytesMin: 0,
-    naming: { companyCodes: ['DEMO'], fileNames: [] },
-    arrive: {
-      claim: async (_, { path }) => {
-        if (!claimed.includes(path)) claimed.push(path)
-        return 1
-      },
-    },
-    now: () => new Date(nowMs),
-    onFailure: (error) => failures.push(error),
-    ...more,
-  })
-  return { pushes, folder, claimed, failures }
-}
+import { createSmallDisk } from '../../rig/small-disk.js'
+import { createRig, header, own, pushed, rowOf, stem } from './pushing.js'
 
 t.test('the rows of many calls make one file, each of them there when it is said', async (t) => {
   const { pushes, folder, claimed, failures } = await createRig(t)
@@ -101,21 +52,15 @@ t.test('each sender and each timestamp format has a file of its own', async (t) 
   )
 })
 
-t.test('what a dead process gathered ends with its last whole row', async (t) => {
-  const folder = createFolder(t)
-  const at = (name: string) => join(folder, own(name))
-  writeFileSync(at('a.csv.part'), `${header}\n${rowOf(1)}\n${rowOf(2)}\nA,S,M3,3/`)
-  writeFileSync(at('b.csv.part'), `${header}\nA,S`)
-  writeFileSync(at('c.csv.part'), '')
-  writeFileSync(at('c.csv.6f1c.copy'), header)
-  writeFileSync(at('d.csv'), `${header}\n${rowOf(4)}\n`)
-  for (const name of ['a', 'b', 'c']) utimesSync(at(`${name}.csv.part`), 0, 0)
-  utimesSync(at('c.csv.6f1c.copy'), 0, 0)
-  const { pushes, claimed } = await createRig(t, { folder })
+t.test('a file whose first rows find no room is not an arrival', async (t) => {
+  const { path: folder } = createSmallDisk(t, 4)
+  const { pushes, claimed } = await createRig(t, { folder, freeDiskBytesMin: 2_000_000 })
+  const text = `${header}\n${`${rowOf(1)}\n`.repeat(100_000)}`
+  await t.rejects(pushes.push({ ...pushed(1), text }), { code: 'DISK_FULL' })
+  t.match(await pushes.push(pushed(1)), { kind: 'gathered' })
   await pushes.close()
-  t.same(readdirSync(folder).sort(), ['a.csv', 'd.csv'].map(own))
-  t.equal(readFileSync(at('a.csv'), 'utf8'), `${header}\n${rowOf(1)}\n${rowOf(2)}\n`)
-  t.same(claimed.sort(), [at('a.csv'), at('d.csv')])
+  t.equal(claimed.length, 1)
+  t.equal(readFileSync(claimed[0] ?? '', 'utf8'), `${header}\n${rowOf(1)}\n`)
 })
 
 t.test('what one process gathers is not handed over by another that begins', async (t) => {
@@ -133,99 +78,6 @@ t.test('what one process gathers is not handed over by another that begins', asy
   t.same(texts.sort(), [one(1, 3), one(2)])
   const inOrder = first.claimed.map((path) => readFileSync(path, 'utf8'))
   t.same(inOrder, [one(1, 3), one(2)])
-})
-
-t.test('a process whose file another took over loses no row that it has answered', async (t) => {
-  const slow = await createRig(t)
-  const { folder } = slow
-  await slow.pushes.push(pushed(1))
-  utimesSync(join(folder, own(`${stem}.csv.part`)), 0, 0)
-  await (await createRig(t, { folder })).pushes.close()
-  t.equal(readFileSync(join(folder, own(`${stem}.csv`)), 'utf8'), `${header}\n${rowOf(1)}\n`)
-  await t.rejects(slow.pushes.push(pushed(2)), { code: 'SOURCE_CHANGED', detail: /push the rows/ })
-  t.match(await slow.pushes.push(pushed(3)), { kind: 'gathered' })
-  await slow.pushes.close()
-  const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
-  t.match(files.join(''), rowOf(1))
-  t.match(files.join(''), rowOf(3))
-})
-
-t.test('a process that was held up changes nothing of a file that another took over', async (t) => {
-  const held = await createRig(t)
-  const { folder } = held
-  await held.pushes.push(pushed(1))
-  const part = join(folder, own(`${stem}.csv.part`))
-  // Written by a call that was held up before it could be answered.
-  appendFileSync(part, `${rowOf(2)}\n`)
-  utimesSync(part, 0, 0)
-  await (await createRig(t, { folder })).pushes.close()
-  const whole = join(folder, own(`${stem}.csv`))
-  const text = `${header}\n${rowOf(1)}\n${rowOf(2)}\n`
-  t.equal(readFileSync(whole, 'utf8'), text)
-  await t.rejects(held.pushes.push(pushed(3)), { code: 'SOURCE_CHANGED' })
-  await held.pushes.close()
-  t.equal(readFileSync(whole, 'utf8'), text, 'its arrival has these rows')
-})
-
-t.test('a write that was held up until another process took over changes no file', async (t) => {
-  const { pushes, folder } = await createRig(t)
-  await pushes.push(pushed(1))
-  const part = join(folder, own(`${stem}.csv.part`))
-  // The file as the process that is held up has it open, between its check and its write.
-  const held = openSync(part, 'r+')
-  utimesSync(part, 0, 0)
-  await (await createRig(t, { folder })).pushes.close()
-  const whole = join(folder, own(`${stem}.csv`))
-  const text = `${header}\n${rowOf(1)}\n`
-  t.equal(readFileSync(whole, 'utf8'), text)
-  writeSync(held, `${rowOf(2)}\n`, text.length)
-  closeSync(held)
-  t.equal(readFileSync(whole, 'utf8'), text, 'its arrival has these rows')
-  t.same(readdirSync(folder), [own(`${stem}.csv`)], 'nothing is left of the part')
-  await pushes.close()
-})
-
-t.test(
-  'files that have waited become arrivals in the order in which they were begun',
-  async (t) => {
-    const folder = createFolder(t)
-    const names = [
-      'DEMO_30112024_Electric_86390000.csv',
-      'DEMO_01122024_Electric_5000.csv',
-      'DEMO_01122024_Electric_9999000.csv',
-      'DEMO_01122024_Electric_10000000.csv',
-    ]
-    for (const name of names) writeFileSync(join(folder, own(name)), `${header}\n${rowOf(1)}\n`)
-    const { pushes, claimed } = await createRig(t, { folder })
-    await pushes.close()
-    t.same(
-      claimed,
-      names.map((name) => join(folder, own(name))),
-    )
-  },
-)
-
-t.test('a file waits for one of its sender and feed that was begun before it', async (t) => {
-  const folder = createFolder(t)
-  const [first, second, gas] = [
-    'DEMO_01122024_Electric_9999000.csv',
-    'DEMO_01122024_Electric_10000000.csv',
-    'DEMO_01122024_Gas_10000000.csv',
-  ] as const
-  for (const name of [`${first}.part`, second, gas])
-    writeFileSync(join(folder, own(name)), `${header}\n${rowOf(1)}\n`)
-  const { pushes, claimed } = await createRig(t, { folder, gatherSeconds: 1 })
-  const at = (name: string) => join(folder, own(name))
-  await until(() => claimed.length > 0)
-  t.same(
-    claimed,
-    [at(gas)],
-    'a process gathers in the other, which may have a read that this corrects',
-  )
-  utimesSync(at(`${first}.part`), 0, 0)
-  await until(() => claimed.length === 3)
-  t.same(claimed, [at(gas), at(first), at(second)])
-  await pushes.close()
 })
 
 t.test('a name that is taken is not written over', async (t) => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -26,7 +26,8 @@ function createRig(
   folder: string = createFolder(t),
 ) {
   const claimed: string[] = []
-  const take = createUploads({
+  const replaced = new Set<string>()
+  const { take, claimLeft } = createUploads({
     folder,
     naming: {
       companyCodes: ['DEMO'],
@@ -35,15 +36,18 @@ function createRig(
     limits: { fileBytesMax: 1_000, freeDiskBytesMin: 0, ...limits },
     findBound: () => undefined,
     isOfOthers: async () => false,
+    isReplaced: async (name) => replaced.has(name) || claimed.some((path) => path.endsWith(name)),
+    senders: ['ami'],
     arrive: {
       find: async (path) => (claimed.includes(path) ? claimed.indexOf(path) + 1 : undefined),
-      claimUnless: async ({ path }) => {
+      claimUnless: async ({ path }, isOfOthers) => {
+        if (await isOfOthers()) return undefined
         t.ok(readdirSync(folder).length > 0, 'nothing is claimed that is not on the disk')
         return claimed.push(path)
       },
     },
   })
-  return { take, folder, claimed }
+  return { take, claimLeft, folder, claimed, replaced }
 }
 
 t.test('a name, a size or an offset that cannot be is refused before a byte is read', async (t) => {
@@ -156,4 +160,43 @@ t.test('with less free disk than the limit nothing is taken', async (t) => {
     /DEMO_05032024_Electric\.csv has 79 and limits\.freeDiskBytesMin is 9007199254740991/
   await t.rejects(take(whole, sent(text)), { code: 'DISK_FULL', detail })
   t.same(readdirSync(folder), [])
+})
+
+t.test(
+  'of two complete uploads of a name that nobody has claimed the later one is claimed',
+  async (t) => {
+    for (const later of ['0', 'f']) {
+      const { claimLeft, folder, claimed } = createRig(t)
+      const pathOf = (digit: string) =>
+        join(folder, uploadedAs({ ...whole, hash: digit.repeat(64) }))
+      for (const digit of ['0', 'f']) {
+        writeFileSync(pathOf(digit), text)
+        const seconds = digit === later ? 2_000 : 1_000
+        utimesSync(pathOf(digit), seconds, seconds)
+      }
+      await claimLeft()
+      t.same(claimed, [pathOf(later)])
+    }
+  },
+)
+
+t.test('a complete upload that a dead process has not claimed is claimed', async (t) => {
+  const { claimLeft, folder, claimed, replaced } = createRig(t)
+  const [left, old, unknown] = [
+    whole,
+    { ...whole, name: 'DEMO_06032024_Electric.csv' },
+    { ...whole, sender: 'gone' },
+  ].map((upload) => join(folder, uploadedAs(upload))) as [string, string, string]
+  const part = `${left}.gz.0123abcd.part`
+  const other = join(folder, 'of-nobody.csv')
+  for (const path of [left, old, unknown, part, other]) writeFileSync(path, text)
+  replaced.add('DEMO_06032024_Electric.csv')
+  await claimLeft()
+  await claimLeft()
+  t.same(claimed, [left], 'once, unless its sender is gone or has sent the file again since')
+  const there = readdirSync(folder).map((found) => join(folder, found))
+  for (const path of [left, part, other]) t.ok(there.includes(path), 'it stays')
+  t.equal(there.filter((found) => found.startsWith(old) && found.endsWith('.part')).length, 1)
+  t.equal(there.filter((found) => found.startsWith(unknown) && found.endsWith('.part')).length, 1)
+  t.notOk(there.includes(old) || there.includes(unknown), 'they are parts, which retention removes')
 })

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import {
   forgetHealed,
@@ -5,8 +6,10 @@ import {
   readHealed,
   recordHealed,
 } from '../../../pipeline/ledger/healed.js'
-import { createSystems } from '../../../pipeline/ledger/systems.js'
+import { createSystems, readFailingSystems } from '../../../pipeline/ledger/systems.js'
 import { Fault } from '../../../schemas/fault.js'
+import { type Profile, parseProfile } from '../../../schemas/settings/profile.js'
+import { until } from '../../story/rig/stack.js'
 import { migratedStore } from '../customers/registering.js'
 
 const minuteMs = 60_000
@@ -14,6 +17,15 @@ const dayMs = 86_400_000
 const nowMs = Date.UTC(2025, 5, 20)
 const now = new Date(nowMs)
 const store = await migratedStore(t)
+
+const profileWith = (sections: object) =>
+  parseProfile({
+    companyCodes: ['DEMO'],
+    timeZone: 'America/Detroit',
+    cis: { kind: 'rest', url: 'https://cis.example' },
+    ami: { kind: 'rest', url: 'https://ami.example' },
+    ...sections,
+  })
 
 /** An outage that began and ended so many minutes ago. */
 const ago = (subject: string, from: number, to: number): Outage => ({
@@ -76,7 +88,12 @@ t.test('it is shown for a week and deleted afterwards', async (t) => {
 t.test('a system that failed and answers again has healed, also after a restart', async (t) => {
   const failures: Fault[] = []
   const create = () =>
-    createSystems({ store, own: ['cis', 'ami'], onFailure: (fault) => failures.push(fault) })
+    createSystems({
+      store,
+      profile: profileWith({}),
+      kinds: ['cis', 'ami'],
+      onFailure: (fault) => failures.push(fault),
+    })
   const healed = async () => {
     const rows = await readHealed(store, new Date())
     return rows.filter(({ subject }) => subject === 'cis' || subject === 'ami')
@@ -94,4 +111,60 @@ t.test('a system that failed and answers again has healed, also after a restart'
   t.match(rows, [{ subject: 'cis', times: 1, code: down.code, detail: down.detail }])
   t.equal(rows.length, 1)
   t.same(failures, [])
+})
+
+t.test('a good answer ends what another process recorded before it, which is gone', async (t) => {
+  const options = { store, profile: profileWith({}), kinds: ['cis'], lookMs: 0 }
+  const create = () => createSystems({ ...options, onFailure: (one) => t.fail(one.message) })
+  const isFailing = async () => {
+    const failing = await readFailingSystems(store, options.profile)
+    return failing.some(({ system }) => system === 'cis')
+  }
+  const staying = create()
+  staying.report('cis', undefined)
+  await sleep(3_000)
+  const gone = create()
+  gone.report('cis', new Fault('CIS_UNREACHABLE', 'no response from the CIS'))
+  await gone.close()
+  await sleep(3_000)
+  t.ok(await isFailing(), 'its own good answer was earlier')
+  staying.report('cis', undefined)
+  await until(async () => !(await isFailing()))
+  const [healed] = await readHealed(store, new Date())
+  t.match(healed, { subject: 'cis', code: 'CIS_UNREACHABLE' })
+  await staying.close()
+})
+
+t.test('a provider that was replaced does not fail for ever', async (t) => {
+  const oidc = (issuer: string) => ({
+    kind: 'oidc',
+    claim: 'sub',
+    issuers: [{ issuer, audience: 'tieline' }],
+  })
+  const opaque = {
+    kind: 'introspection',
+    claim: 'sub',
+    url: 'https://opaque.example/introspect',
+    clientId: 'tieline',
+    clientSecret: { env: 'SECRET' },
+  }
+  const before = profileWith({ identity: oidc('https://mistyped.example') })
+  const providers = [oidc('https://login.example'), opaque]
+  const after = profileWith({ identity: { kind: 'several', providers } })
+  const create = (profile: Profile) =>
+    createSystems({ store, profile, kinds: ['identity'], onFailure: (one) => t.fail(one.message) })
+  const names = async (profile: Profile) =>
+    (await readFailingSystems(store, profile)).map(({ system }) => system)
+  const down = new Fault('IDENTITY_UNREACHABLE', 'no response')
+  const first = create(before)
+  first.report('identity https://mistyped.example', down)
+  first.report('identity https://opaque.example', down)
+  await first.close()
+  t.ok((await names(before)).includes('identity https://mistyped.example'))
+  t.same(await names(after), ['ami', 'identity https://opaque.example'])
+  const second = create(after)
+  await second.close()
+  t.match(second.failing(), [{ system: 'identity https://opaque.example' }], 'it is called')
+  t.equal(second.failing().length, 1)
+  t.same(await names(before), ['ami'], 'nor is it shown to who reads with the former profile')
 })

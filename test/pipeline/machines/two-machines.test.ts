@@ -1,14 +1,16 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { judgeMachines } from '../../../infra/checks/erasures.js'
 import { createRedis } from '../../../infra/redis/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
+import { createSubmission } from '../../../pipeline/intake/submit.js'
 import { forgetMachine, hasReported } from '../../../pipeline/machine.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
+import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { until } from '../../story/rig/stack.js'
 import { migratedStore } from '../customers/registering.js'
@@ -24,7 +26,7 @@ const profile = parseProfile({
   limits: { chunkBytes: '1 MB', freeDiskBytesMin: '0 B' },
 })
 const store = await migratedStore(t)
-const redis = await onFreePort(27_379 + Math.floor(Math.random() * 10_000), (port) =>
+const redis = await onFreePort(anyPort(), (port) =>
   createRedis({ dataPath: createFolder(t), port, password: 'secret' }),
 )
 t.teardown(() => redis.close())
@@ -76,13 +78,44 @@ t.test('both machines report under ids of their own', async (t) => {
   t.match(await judgeMachines(store), { state: 'good' })
 })
 
-t.test('files are loaded by the machines that they landed on', async (t) => {
+const machineOf = async (name: string) =>
+  (
+    await one<{ machine: string }>(`SELECT JSONExtractString(manifest, 'machine') AS machine
+      FROM file_state FINAL WHERE file_name = '${name}'`)
+  )?.machine ?? ''
+const hasReceipt = (machine: string, name: string) =>
+  existsSync(join(folder, nameOf(machine), 'outbox', `${name}.receipt.json`))
+
+t.test('files are loaded and put away by the machines that they landed on', async (t) => {
   const names = [send(1), send(2), send(3)]
   for (const name of names) await until(() => settled(name))
   for (const day of [1, 2, 3]) t.same(await readsOf(day), whole)
+  for (const name of names) {
+    const own = await machineOf(name)
+    const found = Object.values(machines).filter((machine) => hasReceipt(machine, name))
+    t.same(found, [own], name)
+  }
   const reland = await one(`SELECT 1 FROM chunk_receipt GROUP BY arrival, chunk HAVING count() > 1`)
   t.equal(reland, undefined, 'no chunk is loaded twice')
 })
+
+t.test(
+  'a file that a person names is read and put away on the machine of that person',
+  async (t) => {
+    const desk = createFolder(t)
+    const { send } = dailyFiles(desk, 1)
+    const servers = { store: store.address, redisUrl: redis.url, profile }
+    for (const [at, machine] of [machines.a, machines.b, machines.a, machines.b].entries()) {
+      const submission = await createSubmission({ ...servers, machine })
+      const name = send(at + 5)
+      await submission.submit(join(desk, name))
+      await until(() => settled(name))
+      await submission.close()
+      t.equal(await machineOf(name), machine, name)
+      t.ok(hasReceipt(machine, name), name)
+    }
+  },
+)
 
 t.test('a file goes on when the machine that it landed on is gone', async (t) => {
   const name = send(4)

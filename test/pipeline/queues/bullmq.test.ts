@@ -11,11 +11,12 @@ import {
 import type { JobIds, JobName } from '../../../pipeline/queues/jobs.js'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { Fault } from '../../../schemas/fault.js'
+import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { dumpOf, until } from '../../story/rig/stack.js'
 
 const dataPath = createFolder(t)
-const redis = await onFreePort(17_379 + Math.floor(Math.random() * 10_000), (port) =>
+const redis = await onFreePort(anyPort(), (port) =>
   createRedis({ dataPath, port, password: 'secret' }),
 )
 t.teardown(() => redis.close())
@@ -220,3 +221,19 @@ function loadOf(chunk: number) {
   const file = { arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate' } as const
   return { v: 1, ...file, chunk: { ...counted, ...kind } } as const
 }
+
+t.test('a planned job waits from its time on, a repeated one from its last attempt', async (t) => {
+  const { options, queues } = newQueues(t)
+  const connection = createProducerConnection(redis.url)
+  const queue = new Queue('fetch', { connection, prefix: options.prefix })
+  t.teardown(async () => {
+    await queue.close()
+    connection.disconnect()
+  })
+  const plannedAt = Date.now() - 3_600_000
+  await queue.add('fetch', {}, { jobId: 'planned', timestamp: plannedAt, delay: 3_000_000 })
+  await queues.promote()
+  t.same(await queues.oldest(), { fetch: plannedAt + 3_000_000 })
+  await connection.hset(queue.toKey('planned'), 'processedOn', String(plannedAt + 3_100_000))
+  t.same(await queues.oldest(), { fetch: plannedAt + 3_100_000 })
+})

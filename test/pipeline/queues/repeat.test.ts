@@ -10,11 +10,12 @@ import type { PipelineContext } from '../../../pipeline/context.js'
 import { createConsumer, createQueues, type Queues } from '../../../pipeline/queues/bullmq.js'
 import { alone, keepRepeating } from '../../../pipeline/queues/repeat.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
+import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { until } from '../../story/rig/stack.js'
 
 const dataPath = createFolder(t)
-const redis = await onFreePort(17_379 + Math.floor(Math.random() * 10_000), (port) =>
+const redis = await onFreePort(anyPort(), (port) =>
   createRedis({ dataPath, port, password: 'secret' }),
 )
 t.teardown(() => redis.close())
@@ -33,9 +34,10 @@ const retainOf = ({ each }: Queues) => each.find(({ name }) => name === 'retain'
 t.test('two workers repeat one cleaning each hour and one each night of the utility', async (t) => {
   const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
   const workers = [newQueues(t, 'two'), newQueues(t, 'two')]
+  const own = newQueues(t, 'two:machine')
   for (const queues of [...workers, ...workers]) {
     const context = { profile, queues } as unknown as PipelineContext
-    const repeating = await keepRepeating(context, newQueues(t, 'two:machine'))
+    const repeating = await keepRepeating(context, own)
     t.teardown(() => repeating.close())
   }
   const [queues] = workers as [Queues]
@@ -53,6 +55,8 @@ t.test('two workers repeat one cleaning each hour and one each night of the util
   )
   const waiting = await retainOf(queues).getJobs(['delayed', 'waiting', 'active'])
   t.equal(waiting.length, 2)
+  const hashing = await own.each.find(({ name }) => name === 'verify')?.getJobSchedulers()
+  t.match(hashing, [{ pattern: '0 5 * * *' }], 'each machine looks at its own kept files')
   for (const name of ['sweep', 'retain'] as const) t.ok(alone.includes(name))
 })
 

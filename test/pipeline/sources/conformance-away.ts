@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Arrival } from '../../../pipeline/ledger/ledger.js'
+import { copyOf } from '../../../pipeline/sources/remote.js'
 import { bytesOf, createRig, type Prepared, readAll } from './conformance.js'
 import type { Between } from './servers/proxy.js'
 
@@ -34,12 +35,13 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     await ended
     const parts = readdirSync(landing)
     t.equal(parts.length, 1, parts.join())
-    const [, had] = /^1\.file\.[0-9a-f]{16}\.([1-9]\d*)\.\w{8}\.part$/.exec(parts[0] ?? '') ?? []
+    const [, had] =
+      /^1\.file(?:\.[0-9a-f]{16}){2}\.([1-9]\d*)\.\w{8}\.part$/.exec(`${parts[0]}`) ?? []
     t.ok(had, 'its name says how far it came')
     proxy.pass()
     await fetch(arrival)
     t.ok(proxy.passed() < bigBytes - Number(had) + talkBytesMax, `${proxy.passed()} came again`)
-    t.same(readdirSync(landing), ['1.file'])
+    t.same(readdirSync(landing), [basename(copyOf(landing, arrival))])
     t.ok((await readAll(source, arrival)).equals(bytes))
   })
 
@@ -55,7 +57,17 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     const second = { ...(await arrive('big.csv')), arrival: first.arrival }
     await fetch(second)
     t.ok((await readAll(source, second)).equals(other))
-    t.same(readdirSync(landing), ['1.file'])
+    t.ok(readdirSync(landing).includes(basename(copyOf(landing, second))))
+  })
+
+  t.test('a copy of another file that had the number once is not taken for it', async (t) => {
+    const { source, put, arrive, fetch } = await createAway(t)
+    await put('a.csv', 'bytes')
+    const before = await arrive('a.csv')
+    await fetch(before)
+    await put('b.csv', 'other bytes')
+    const after = { ...(await arrive('b.csv')), arrival: before.arrival }
+    t.equal(String(await readAll(source, after)), 'other bytes')
   })
 
   t.test('a file that changes while it is fetched leaves nothing behind', async (t) => {
@@ -74,7 +86,7 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     let wholes = 0
     const look = async () => {
       await fetch(arrival)
-      if (readFileSync(join(landing, '1.file')).equals(bytes)) wholes++
+      if (readFileSync(copyOf(landing, arrival)).equals(bytes)) wholes++
     }
     const first = look()
     await hasCome(landing)
@@ -94,6 +106,17 @@ export function conformAway(t: Test, prepare: (t: Test) => Promise<Away>): void 
     })
     t.same(await rig.names(), ['a.csv'])
     t.same(readdirSync(rig.quarantine), [])
+  })
+
+  t.test('a file that another machine has read is kept by the one that settles it', async (t) => {
+    const rig = await createRig(t, prepare, { ended: 'mark' })
+    await rig.put('a.csv', 'bytes')
+    await rig.put('b.csv', 'bytes')
+    const settlement = { receipt: '{}', rejectsPath: undefined }
+    await rig.source.settle(await rig.arrive('a.csv'), { ...settlement, outcome: 'published' })
+    t.same(readdirSync(rig.archive), ['1-a.csv'])
+    await rig.source.settle(await rig.arrive('b.csv'), { ...settlement, outcome: 'quarantined' })
+    t.notOk(readdirSync(rig.quarantine).includes('2-b.csv'), 'what was refused unread stays there')
   })
 
   t.test('a server that falls silent in the middle is given up', async (t) => {

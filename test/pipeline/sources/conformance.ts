@@ -244,6 +244,12 @@ export function conform(t: Test, prepare: (t: Test) => Promise<Prepared>): void 
     await rig.source.settle(arrival, { ...good, rejectsPath })
     t.equal(await rig.text('a.csv.receipt.json'), good.receipt)
     t.equal(await rig.text('a.csv.rejects.csv'), 'Line,Column\n')
+    await rig.source.settle(arrival, { ...good, outcome: 'duplicate' })
+    t.equal(
+      await rig.text('a.csv.rejects.csv'),
+      'Line,Column\n',
+      'of a repetition those of the first',
+    )
     await rig.source.settle(arrival, good)
     t.same([...(await rig.names())].sort(), ['a.csv', 'a.csv.receipt.json'], 'none, none')
     t.equal((await rig.source.list()).length, 1, 'and they are not taken for files')

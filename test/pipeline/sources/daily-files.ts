@@ -5,6 +5,7 @@ import { header } from '../../story/rig/stack.js'
 /** Files of a day in March 2026, with 15-minute reads of 0.5 of so many meters. */
 export interface DailyFiles {
   textOf(day: number): string
+  nameOf(day: number): string
   /** Writes the file into a folder under another name, and renames it; returns its name. */
   send(day: number): string
 }
@@ -18,10 +19,12 @@ export function dailyFiles(folder: string, meters: number): DailyFiles {
     })
     return `${[header, ...rows].join('\n')}\n`
   }
+  const nameOf = (day: number) => `DEMO_0${day + 1}032026_Electric.csv`
   return {
     textOf,
+    nameOf,
     send: (day) => {
-      const name = `DEMO_0${day + 1}032026_Electric.csv`
+      const name = nameOf(day)
       const path = join(folder, name)
       writeFileSync(`${path}.part`, textOf(day))
       renameSync(`${path}.part`, path)

@@ -4,15 +4,19 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmdirSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createFolder as createSource } from '../../../pipeline/sources/folder.js'
 import { createFolder } from '../../rig/folder.js'
+import { createSmallDisk } from '../../rig/small-disk.js'
 import { storyProfile } from '../../story/rig/stack.js'
 import { conform } from './conformance.js'
 import { placeAt } from './folder-place.js'
@@ -49,13 +53,18 @@ t.test('the receipt beside a quarantined file is written when it can be, and who
   t.equal(readFileSync(at('quarantine/7-a.csv'), 'utf8'), 'bytes')
 })
 
+interface HandedBack extends Record<string, unknown> {
+  readonly bytes?: number
+}
+
 /** A folder source that hands receipts back, with a file in it and what became of that. */
-function createHandedBack(t: Test, name: string, more: object = {}) {
+function createHandedBack(t: Test, name: string, { bytes: length = 5, ...more }: HandedBack = {}) {
   const folder = createFolder(t)
   const at = (...names: string[]) => join(folder, ...names)
   mkdirSync(at('inbox'))
   const path = at('inbox', name)
   writeFileSync(path, 'bytes')
+  truncateSync(path, length)
   const { size: bytes, mtimeMs } = statSync(path)
   const times = { modifiedMs: Math.trunc(mtimeMs), arrivedAt: new Date() }
   const arrival = { source: 'inbox', name, path, bytes, force: false, arrival: 7, ...times }
@@ -81,6 +90,32 @@ t.test('what is handed back is not written where a link of the sender leads', as
     t.ok(lstatSync(at('inbox', `a.csv.${ending}`)).isFile(), ending)
   }
 })
+
+const copiedBytes = 200_000_000
+
+for (const ended of ['take', 'rename']) {
+  t.test(`${ended}: a file replaced while it is copied to another disk stays there`, async (t) => {
+    const { at, path, settle } = createHandedBack(t, 'a.csv', { ended, bytes: copiedBytes })
+    const { path: other } = createSmallDisk(t, 400)
+    symlinkSync(other, at(ended === 'take' ? 'archive' : 'inbox/ended'))
+    writeFileSync(at('corrected'), 'corrected')
+    const settled = settle()
+    while (readdirSync(other).length === 0) await turn()
+    renameSync(at('corrected'), path)
+    await settled
+    t.equal(readFileSync(path, 'utf8'), 'corrected')
+    t.equal(statSync(join(other, '7-a.csv')).size, copiedBytes)
+  })
+
+  t.test(`${ended}: a file that was copied to another disk is gone from its folder`, async (t) => {
+    const { at, settle } = createHandedBack(t, 'a.csv', { ended })
+    const { path: other } = createSmallDisk(t, 1)
+    symlinkSync(other, at(ended === 'take' ? 'archive' : 'inbox/ended'))
+    await settle()
+    t.notOk(readdirSync(at('inbox')).includes('a.csv'))
+    t.same(readdirSync(other), ['7-a.csv'])
+  })
+}
 
 t.test('a name that leaves no room for a mark is ended without one', async (t) => {
   const { at, path, settle } = createHandedBack(t, `${'x'.repeat(251)}.csv`, { ended: 'mark' })

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createFolder } from '../../rig/folder.js'
@@ -115,6 +115,30 @@ t.test('a wrong password is reported, and not shown', async (t) => {
   const shown = await source.list().catch(String)
   t.notMatch(shown, /wrong-horse/)
 })
+
+t.test(
+  'a missing right to remove files is reported, and a file that is gone is removed',
+  async (t) => {
+    const server = await createVsftpd({ path: createFolder(t), tls: 'off', denied: 'DELE' })
+    t.teardown(() => server.close())
+    const folder = createFolder(t)
+    const { source, put, remove, arrive, archive } = await createRig(t, async () => ({
+      settings: settingsOf(server, { path: folder }),
+      secret: () => server.password,
+      ...placeAt(folder),
+    }))
+    await put('a.csv', 'bytes')
+    const arrival = await arrive('a.csv')
+    const refused = { code: 'PERMISSION', detail: /does not let anonymous remove .*a\.csv; grant/ }
+    const settlement = { outcome: 'published', receipt: '{}', rejectsPath: undefined } as const
+    await t.rejects(source.settle(arrival, settlement), refused)
+    t.same(readdirSync(archive), ['1-a.csv'])
+    const detail = /does not let anonymous remove .*tieline-doctor\.tmp/
+    await t.rejects(async () => source.tryWriting?.(), { code: 'PERMISSION', detail })
+    await remove('a.csv')
+    await source.settle(arrival, settlement)
+  },
+)
 
 t.test('a file that changes within a minute, as long as before, is seen to', async (t) => {
   const folder = createFolder(t)

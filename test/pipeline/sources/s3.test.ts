@@ -147,6 +147,29 @@ t.test('an object that S3 copies only in parts is not renamed; the error says wh
   t.same(await place.list(), [found])
 })
 
+t.test('an object replaced while it is copied is not removed', async (t) => {
+  const requests: string[] = []
+  const ETag = '"one"'
+  const other = createServer((request, response) => {
+    requests.push(`${request.method}`)
+    const headers = {
+      'content-type': 'application/xml',
+      etag: request.method === 'HEAD' ? '"two"' : ETag,
+    }
+    const body = `<CopyObjectResult><ETag>${ETag}</ETag></CopyObjectResult>`
+    response.writeHead(200, headers).end(request.method === 'PUT' ? body : '')
+  })
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const { settings } = await prepare(t, 'path', { endpoint: `http://127.0.0.1:${port}` })
+  const place = await connectS3(settings as SettingsOf<'s3'>, () => 'secret')()
+  t.teardown(place.close)
+  const path = 'out/usage/a.csv'
+  await place.move({ name: 'a.csv', path, bytes: 4, modifiedMs: 0, tag: ETag }, '1-a.csv')
+  t.same(requests, ['PUT', 'HEAD'])
+})
+
 t.test('an object rewritten in the same second, as long as before, is another', async (t) => {
   const rig = await createRig(t, prepare)
   await rig.put('a.csv', 'x'.repeat(8_000_000))

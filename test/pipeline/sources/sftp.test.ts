@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { connectSftp } from '../../../pipeline/sources/sftp.js'
 import { createFolder } from '../../rig/folder.js'
 import { conform, createRig, textOf } from './conformance.js'
 import { type Away, conformAway } from './conformance-away.js'
@@ -55,6 +57,32 @@ t.test('a login that fails says whose, and not with what', async (t) => {
   await t.rejects(none.source.list(), { code: 'SOURCE_LOGIN', detail: /cannot be read/ })
 })
 
+t.test(
+  'what is asked of a connection while it ends fails, and nothing waits for ever',
+  async (t) => {
+    const { settings, secret, proxy } = await prepare(t)
+    if (settings.kind !== 'sftp') throw new Error(settings.kind)
+    for (let round = 0; round < 5; round++) {
+      proxy.pass()
+      const remote = await connectSftp(settings, secret)()
+      const asked: Promise<string>[] = []
+      const ended = (call: Promise<unknown>) =>
+        call.then(
+          () => 'answered',
+          () => 'rejected',
+        )
+      proxy.down()
+      for (let turns = 0; turns < 5 || remote.isOpen(); turns++) {
+        asked.push(ended(remote.list()), ended(remote.look('/none')))
+        if (turns % 2 === 0) await turn()
+        else await sleep(1)
+      }
+      t.same([...new Set(await Promise.all(asked))], ['rejected'])
+      await remote.close()
+    }
+  },
+)
+
 t.test('a folder of 10,000 files is listed to the last', async (t) => {
   const { source, folder } = await createRig(t, prepare)
   const names = Array.from({ length: 10_000 }, (_, index) => `DEMO_05032024_Gas_${index}.csv`)
@@ -85,7 +113,7 @@ t.test('a missing folder is reported', async (t) => {
 })
 
 t.test('a server that moves no file over another is given receipts all the same', async (t) => {
-  const other = await createSshd(createFolder(t), 'posix-rename')
+  const other = await createSshd(createFolder(t), { denied: 'posix-rename' })
   t.teardown(() => other.close())
   const { port, keyPath, fingerprint } = other
   const more = { port, key: { file: keyPath }, hostKeys: [fingerprint], ended: 'rename' }
@@ -98,6 +126,30 @@ t.test('a server that moves no file over another is given receipts all the same'
   }
   t.same(await names(), ['a.csv.receipt.json'])
   t.same([...(await names('ended'))].sort(), ['1-a.csv', '2-a.csv'])
+})
+
+t.test('a server whose SFTP program hangs is given up, and answers again', async (t) => {
+  const at = (name: string) => join(home, name)
+  const home = createFolder(t)
+  const [pid, program] = [at('pid'), at('program')]
+  const lines = ['#!/bin/sh', `echo $$ > ${pid}`, 'exec /usr/lib/openssh/sftp-server', '']
+  writeFileSync(program, lines.join('\n'), { mode: 0o700 })
+  const other = await createSshd(home, { program })
+  t.teardown(() => other.close())
+  const { port, login } = other
+  const more = { port, ...login, timeoutMs: 1_000 }
+  const { source, put } = await createRig(t, (t) => prepare(t, more))
+  await put('a.csv', 'a')
+  t.equal((await source.list()).length, 1)
+  const hung = Number(readFileSync(pid, 'utf8'))
+  process.kill(hung, 'SIGSTOP')
+  const silent = { code: 'SOURCE_UNREACHABLE', detail: /no response within 1000 ms/ }
+  await t.rejects(source.list(), silent)
+  process.kill(hung, 'SIGKILL')
+  t.equal((await source.list()).length, 1)
+  await source.close()
+  writeFileSync(program, '#!/bin/sh\nexec sleep 30\n')
+  await t.rejects(source.list(), silent)
 })
 
 t.test('the fingerprint is the one that ssh-keyscan shows', async (t) => {

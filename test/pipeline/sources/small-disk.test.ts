@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { pino } from 'pino'
 import t from 'tap'
 import { createRedis } from '../../../infra/redis/start.js'
@@ -9,23 +10,49 @@ import { onFreePort } from '../../../infra/stack/port.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import { createWorker } from '../../../pipeline/worker.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
+import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { createSmallDisk } from '../../rig/small-disk.js'
 import { until } from '../../story/rig/stack.js'
 import { migratedStore } from '../customers/registering.js'
 import { dailyFiles } from './daily-files.js'
+import { putObject } from './servers/s3-put.js'
+import { createS3Server } from './servers/s3-server.js'
 import { createSshd } from './servers/sshd.js'
 
 const sshd = await createSshd(createFolder(t))
 t.teardown(() => sshd.close())
-/** The folder of the source. */
+const s3 = await createS3Server()
+t.teardown(() => s3.close())
+const at = { Bucket: 'drop', prefix: 'usage/' }
+const endpoint = `http://127.0.0.1:${s3.port}`
+const client = new S3Client({
+  region: 'us-east-1',
+  endpoint,
+  forcePathStyle: true,
+  credentials: { accessKeyId: 'sender', secretAccessKey: 'secret' },
+})
+t.teardown(() => client.destroy())
+await client.send(new CreateBucketCommand({ Bucket: at.Bucket }))
+/** The folder of the SFTP source. */
 const sender = createFolder(t)
-const disk = createSmallDisk(t, 48)
+const disk = createSmallDisk(t, 96)
 const { machine, ...folders } = openHome(join(disk.path, 'home'))
 const profile = parseProfile({
   companyCodes: ['DEMO'],
   timeZone: 'America/Detroit',
   sources: [
+    {
+      kind: 's3',
+      name: 'lake',
+      bucket: at.Bucket,
+      prefix: at.prefix,
+      endpoint,
+      pathStyle: true,
+      accessKeyId: { env: 'KEY' },
+      secretAccessKey: { env: 'SECRET' },
+      pollSeconds: 1,
+    },
     {
       kind: 'sftp',
       name: 'mdm',
@@ -40,7 +67,7 @@ const profile = parseProfile({
   limits: { chunkBytes: '1 MB', freeDiskBytesMin: '0 B' },
 })
 const store = await migratedStore(t)
-const redis = await onFreePort(17_379 + Math.floor(Math.random() * 10_000), (port) =>
+const redis = await onFreePort(anyPort(), (port) =>
   createRedis({ dataPath: createFolder(t), port, password: 'secret' }),
 )
 t.teardown(() => redis.close())
@@ -58,7 +85,7 @@ const worker = await createWorker({
 t.teardown(() => worker.close())
 
 const meters = 2_000
-const { send, textOf } = dailyFiles(sender, meters)
+const { send, textOf, nameOf } = dailyFiles(sender, meters)
 
 const readsOf = async (day: number) => {
   const [row] = await store.rows<{ reads: string }>({
@@ -75,22 +102,51 @@ const landed = () =>
       return sum + (found?.size ?? 0)
     }, 0)
 
+interface Remote {
+  /** Sends the file of a day; returns its name. */
+  readonly send: (day: number) => Promise<string>
+  readonly isThere: (file: string) => Promise<boolean>
+}
+
+const remotes: Readonly<Record<string, Remote>> = {
+  SFTP: { send: async (day) => send(day), isThere: async (file) => existsSync(join(sender, file)) },
+  S3: {
+    send: async (day) => {
+      const name = nameOf(day)
+      const where = { Bucket: at.Bucket, Key: `${at.prefix}${name}` }
+      await putObject(client, where, Buffer.from(textOf(day)))
+      return name
+    },
+    isThere: async (file) => {
+      const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: at.Bucket }))
+      return Contents.some(({ Key }) => Key === `${at.prefix}${file}`)
+    },
+  },
+}
+
 interface Moment {
-  readonly day: number
   /** The disk is filled when so many bytes of the file and its chunks are there. */
   readonly landedBytes: number
 }
 
 const moments: Readonly<Record<string, Moment>> = {
-  'before it comes': { day: 1, landedBytes: 0 },
-  'while it comes': { day: 2, landedBytes: 1_000_000 },
-  'while it is read': { day: 3, landedBytes: 8_500_000 },
+  'before it comes': { landedBytes: 0 },
+  'while it comes': { landedBytes: 1_000_000 },
+  'while it is read': { landedBytes: 8_500_000 },
 }
+const cases = Object.entries(remotes).flatMap(([kind, remote]) =>
+  Object.entries(moments).map(([name, moment]) => ({
+    title: `${name} by ${kind}`,
+    ...remote,
+    ...moment,
+  })),
+)
 
-for (const [name, { day, landedBytes }] of Object.entries(moments)) {
-  t.test(`a disk that is full ${name}: the file waits at its source, and is loaded`, async (t) => {
+for (const [index, { title, send, isThere, landedBytes }] of cases.entries()) {
+  const day = index + 1
+  t.test(`a disk that is full ${title}: the file waits at its source, and is loaded`, async (t) => {
     if (landedBytes === 0) disk.fill()
-    const file = send(day)
+    const file = await send(day)
     if (landedBytes > 0) {
       while (landed() < landedBytes) await sleep(1)
       disk.fill()
@@ -98,7 +154,7 @@ for (const [name, { day, landedBytes }] of Object.entries(moments)) {
     await until(isWaiting)
     disk.fill()
     await sleep(2_000)
-    t.ok(existsSync(join(sender, file)), 'it is at its source')
+    t.ok(await isThere(file), 'it is at its source')
     t.equal(await readsOf(day), 0, 'nothing of it is seen')
     disk.free()
     await until(async () => {
@@ -106,7 +162,7 @@ for (const [name, { day, landedBytes }] of Object.entries(moments)) {
       if (reads !== 0) t.equal(reads, meters * 96, 'all of it is seen')
       return reads === meters * 96
     })
-    await until(() => !existsSync(join(sender, file)))
+    await until(async () => !(await isThere(file)))
     const kept = readdirSync(folders.archive).filter((one) => one.endsWith(`-${file}`))
     t.equal(kept.length, 1)
     const text = readFileSync(join(folders.archive, kept[0] ?? ''), 'utf8')

@@ -128,6 +128,24 @@ t.test('a row that shows that it is whole is loaded', async (t) => {
   t.match(await load(auto, nameOf('Invoices'), fileOf('Invoices', amounts)), acceptsAll)
 })
 
+t.test('a day in one line without a line end is rejected with all its reads', async (t) => {
+  await endHabit('Electric')
+  const hours = Array.from({ length: 24 }, (_, at) => `H${at}`)
+  const columns = { meter: 'Meter', time: 'Day', values: { from: 'H0', count: 24 } }
+  const format = { Electric: { name: 'csv', interval: 3_600, columns } }
+  const wide = contextOf({ usage: { format, rejectedShareMax: 0.5 } })
+  const dayOf = (day: string, meter: string) => `${day},${hours.map(() => '1.5').join()},${meter}`
+  const [first, last] = [dayOf('2024-03-01', 'M1'), dayOf('2024-03-02', 'M55000001')]
+  const text = [`Day,${hours.join()},Meter`, first, last].join('\n')
+  const cut = await load(wide, nameOf('Electric'), text.slice(0, -1))
+  t.equal(cut.stored.length, 24)
+  t.ok(cut.stored.every((row) => row.includes('"M1"')))
+  t.same([...new Set(cut.rejects.map(({ code }) => code))], ['MAYBE_CUT'])
+  t.match(cut.rows, { read: 48, accepted: 24, rejected: 24 })
+  const whole = await load(wide, nameOf('Electric'), `${text}\n`)
+  t.match(whole.rows, { read: 48, rejected: 0 })
+})
+
 t.test('what shows that a file came whole lets its last row in', async (t) => {
   await endHabit('Electric')
   t.match(await load(auto, nameOf('Electric', '.csv.gz'), gzipSync(uneven())), acceptsAll)

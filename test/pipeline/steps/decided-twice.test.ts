@@ -3,7 +3,7 @@ import type { PipelineContext } from '../../../pipeline/context.js'
 import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
-import { statementText } from '../../rig/statement-text.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 import { createLineByHand } from '../by-hand.js'
 
 const line = await createLineByHand(t)

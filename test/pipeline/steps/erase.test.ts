@@ -1,9 +1,10 @@
 import t from 'tap'
+import { judgeErasures } from '../../../infra/checks/erasures.js'
 import { claimHeld, register } from '../../../pipeline/customers/registrations.js'
 import { eraseDue, eraseStarted } from '../../../pipeline/steps/erase.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
-import { statementText } from '../../rig/statement-text.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 import { createLineByHand } from '../by-hand.js'
 import { createConsumer } from '../customers/consumer.js'
 import { customerAt, registeringAt } from '../customers/registering.js'
@@ -38,6 +39,17 @@ t.test('who was terminated at one premise keeps the reads of the others', async 
   ])
   await consumer.pull()
   t.same(await consumer.differences(), [])
+  await terminate({ account_number: 'A', external_site_id: 'U' })
+  await terminate({ account_number: 'A', external_site_id: 'T' })
+  await eraseDue(context)
+  t.same(await find('SELECT meter_id FROM registered_usage'), [])
+  t.same(
+    await find(
+      "SELECT external_site_id AS site FROM erasure FINAL WHERE account_number = 'A' ORDER BY site",
+    ),
+    [{ site: 'S' }, { site: 'T' }, { site: 'U' }],
+    'each premise is erased by itself',
+  )
 })
 
 t.test('an erasure lists its reads where no record names the account', async (t) => {
@@ -49,11 +61,11 @@ t.test('an erasure lists its reads where no record names the account', async (t)
   }
   await load('DEMO_02062024', day(1, 'Z'), day(2, 'Y'), day(3, 'Z'), day(4, 'Y'))
   await consumer.pull()
-  t.equal(consumer.rows.size, 5)
+  t.equal(consumer.rows.size, 4)
   await terminate({ account_number: 'Z' })
   await eraseDue(context)
   await consumer.pull()
-  t.equal(consumer.rows.size, 3)
+  t.equal(consumer.rows.size, 2)
   t.same(await consumer.differences(), [])
   t.match(await changesAt('P'), [{ first: '2024-06-01', last: '2024-06-03', before: [] }])
 })
@@ -109,14 +121,26 @@ t.test('an account stays as it is while an earlier file is not settled', async (
   await eraseStarted(context)
   const stored = () => find("SELECT 1 FROM erasure WHERE account_number = 'WAITS'")
   t.same(await stored(), [], 'only the run at night starts one')
+  const { profile } = context
+  const judgedOn = (day: string) => judgeErasures(store, profile, new Date(`${day}T16:00:00Z`))
+  t.match(await judgedOn('2024-07-31'), { state: 'good' }, 'its first night has just passed')
+  t.match(await judgedOn('2024-08-01'), {
+    state: 'warning',
+    detail: 'terminated accounts whose erasure is overdue and has not begun: 1',
+  })
   await eraseDue(context)
   t.equal((await stored()).length, 1)
+  t.match(await judgeErasures(store, profile), {
+    state: 'warning',
+    detail: /^accounts whose erasure is started and waits for files: 1, since \d{4}-.* UTC$/,
+  })
   const tenancies = () => find("SELECT client_ids FROM tenancy FINAL WHERE meter_id = 'WM'")
   t.match(await tenancies(), [{ client_ids: ['w'] }])
   await reconcile(context, arrival)
   await settle(context, arrival)
   await eraseStarted(context)
   t.same(await tenancies(), [])
+  t.match(await judgeErasures(store, profile), { state: 'good' })
 })
 
 /** Erases, with something else done before the first statement of a kind. */

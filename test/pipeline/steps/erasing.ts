@@ -14,6 +14,8 @@ export interface Termination {
   readonly account_number: string
   readonly external_site_id?: string
   readonly meter_id?: string
+  /** 2024-06-30 where it does not matter. */
+  readonly termination_date?: string
 }
 
 const settled = () => ({ settled_at: new Date().toISOString() })
@@ -29,7 +31,7 @@ export function createErasing({ context, arrive }: Pick<LineByHand, 'context' | 
       const { arrival } = await arrive('DEMO_06062024_Terminations.csv', [])
       const version = (at: number) => String(BigInt(arrival) * 2n ** 32n + BigInt(at + 2))
       const terminations = rows.map((row, at) => {
-        return { ...row, termination_date: '2024-06-30', version: version(at) }
+        return { termination_date: '2024-06-30', ...row, version: version(at) }
       })
       await store.insert('termination_row', terminations)
       await publishFile(store, { arrival, feed: 'Terminations', more: settled() })

@@ -1,15 +1,17 @@
-import { rmSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
 import type { PipelineContext } from '../../../pipeline/context.js'
 import { register } from '../../../pipeline/customers/registrations.js'
 import { failFile } from '../../../pipeline/fail-file.js'
+import type { FileState } from '../../../pipeline/ledger/file-state.js'
 import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { dropStaging } from '../../../pipeline/store/staging.js'
 import { Fault } from '../../../schemas/fault.js'
-import { statementText } from '../../rig/statement-text.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 import { createLineByHand } from '../by-hand.js'
 import { customerAt } from '../customers/registering.js'
 
@@ -182,6 +184,45 @@ t.test('a customer who registers while a file is decided on costs it nothing', a
   })
 })
 
+t.test('a cut file is refused after a day, also by a clock that was ahead', async (t) => {
+  for (const [hours, status] of [
+    [-23, 'waiting'],
+    [-25, 'quarantined'],
+    [25, 'quarantined'],
+  ] as const) {
+    const arrival = await takeIn(nameOf(), rows(`cut ${hours}`, '1'))
+    const state = (await ledger.state(arrival)) as FileState
+    const receivedAt = new Date(Date.now() + hours * 3_600_000)
+    const cut = { status: 'waiting', fault: 'TRUNCATED', receivedAt } as const
+    await ledger.record({ ...state, ...cut })
+    await reconcile(line, arrival)
+    t.match(await ledger.state(arrival), { status }, `${hours} hours`)
+  }
+})
+
+t.test('a refusal that comes after the verdict does not put the file away', async (t) => {
+  const arrival = await takeIn(nameOf(), rows('late', '1'))
+  const queued: string[] = []
+  const late: PipelineContext = {
+    ...line,
+    queues: { ...line.queues, add: async (name) => void queued.push(name) },
+    ledger: {
+      ...ledger,
+      recordVerdicts: async (...verdicts) => {
+        await t.rejects(reconcile(failing(new Error('killed')), arrival), /killed/)
+        await ledger.recordVerdicts(...verdicts)
+      },
+    },
+  }
+  await failFile(late, { job: 'load', arrival }, refusal)
+  t.same(queued, ['reconcile'], 'what the ledger holds goes on')
+  await settle(line, arrival)
+  t.match(await ledger.state(arrival), { status: 'publishing', settledAt: undefined })
+  await reconcile(line, arrival)
+  await settle(line, arrival)
+  t.match(await ledger.state(arrival), { status: 'published', settledAt: Date })
+})
+
 t.test('a file that is quarantined or whose source is gone holds nobody up', async (t) => {
   const given = await takeIn(nameOf(), rows('Q', '1'))
   await failFile(line, { job: 'load', arrival: given }, new Error('a bug'))
@@ -201,4 +242,14 @@ t.test('a file that is quarantined or whose source is gone holds nobody up', asy
   ] as const) {
     t.match(await ledger.state(arrival), { status: 'quarantined', fault })
   }
+})
+
+t.test('the receipt under a name is that of its latest arrival', async (t) => {
+  const name = nameOf()
+  const [first, second] = [await takeIn(name, rows('N', '1')), await takeIn(name, rows('N', '2'))]
+  for (const arrival of [first, second]) await reconcile(line, arrival)
+  for (const arrival of [second, first]) await settle(line, arrival)
+  const read = (path: string) => JSON.parse(readFileSync(join(line.folders.outbox, path), 'utf8'))
+  t.equal(read(`arrivals/${first}-${name}.receipt.json`).quantity.read, '2')
+  t.equal(read(`${name}.receipt.json`).quantity.read, '4')
 })

@@ -5,8 +5,11 @@ import { recordHealed } from '../../../pipeline/ledger/healed.js'
 import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import { blankState } from '../../../pipeline/steps/receive.js'
 import { retain, retainMachine } from '../../../pipeline/steps/retain.js'
+import { sweepMachine } from '../../../pipeline/steps/sweep.js'
+import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { createZone } from '../../../schemas/time/zone.js'
 import { createFolder } from '../../rig/folder.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 import { storyProfile } from '../../story/rig/stack.js'
 import { migratedStore } from '../customers/registering.js'
 
@@ -23,7 +26,7 @@ t.test('what has been kept long enough is removed, and nothing else', async (t) 
     mkdirSync(at(name), { recursive: true })
   }
   const folders = {
-    ...{ inbox: '', landing: '', backfill: '', pushed: '' },
+    ...{ inbox: '', landing: at('landing'), backfill: '', pushed: '' },
     archive: at('archive'),
     quarantine: at('quarantine'),
     outbox: at('outbox'),
@@ -33,9 +36,15 @@ t.test('what has been kept long enough is removed, and nothing else', async (t) 
     profile: { retention: { archiveDays: 10, rejectsDays: 20, stagingDays: 1 } },
   })
   const zone = createZone(profile.timeZone)
-  const line = { profile, folders, store, ledger, now, zone } as unknown as Parameters<
-    typeof retain
-  >[0]
+  const line = {
+    profile,
+    folders,
+    store,
+    ledger,
+    now,
+    zone,
+    machine: 'here',
+  } as unknown as Parameters<typeof retain>[0]
 
   /** A file of the archive that ended so many days ago; the sender's time of it is years back. */
   const archived = async (days: number | undefined) => {
@@ -81,6 +90,29 @@ t.test('what has been kept long enough is removed, and nothing else', async (t) 
   }
   const left = () => store.rows({ sql: 'SELECT subject FROM healed FINAL ORDER BY subject' })
   t.same(await left(), [{ subject: '6 days' }, { subject: '8 days' }])
-  await retain(line, { night: true })
-  t.same(await left(), [{ subject: '6 days' }], 'at night what healed a week ago is deleted')
+  const refuse: Store['rows'] = (statement) => {
+    const isOfRejects = statementText(statement).includes('FROM reject')
+    return isOfRejects ? Promise.reject(new Error('no such thing')) : store.rows(statement)
+  }
+  const refusing = { ...line, store: { ...store, rows: refuse } }
+  await t.rejects(retain(refusing, { night: true }), /no such thing/)
+  t.same(
+    await left(),
+    [{ subject: '6 days' }],
+    'at night what healed a week ago is deleted, also behind a step that fails',
+  )
+
+  for (const name of ['1', '2', '2.file', '2.file.3', '4', '5', '2147483650', 'note']) {
+    mkdirSync(at('landing', name), { recursive: true })
+  }
+  const asked: string[] = []
+  const rows: Store['rows'] = (statement) => {
+    asked.push(statementText(statement))
+    return store.rows(statement)
+  }
+  const counted = { ...store, rows }
+  await sweepMachine({ ...line, store: counted, ledger: createLedger(counted, now) })
+  t.same(readdirSync(at('landing')).sort(), ['2147483650', '4', '5', 'note'])
+  const ofFiles = asked.filter((text) => text.includes('file_state'))
+  t.equal(ofFiles.length, 1, 'one statement asks for the files of all landings')
 })

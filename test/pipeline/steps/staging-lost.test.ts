@@ -4,8 +4,9 @@ import type { FileState } from '../../../pipeline/ledger/file-state.js'
 import { load } from '../../../pipeline/steps/load.js'
 import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
+import { settle } from '../../../pipeline/steps/settle.js'
 import { dropStaging, stagedArrivals } from '../../../pipeline/store/staging.js'
-import { statementText } from '../../rig/statement-text.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 import { createLineByHand } from '../by-hand.js'
 
 const line = await createLineByHand(t, { limits: { chunkBytes: 4_000 } })
@@ -164,3 +165,79 @@ t.test(
     }
   },
 )
+
+t.test('who is held up until a file is settled takes nothing of it away', async (t) => {
+  const arrival = await takeIn(nameOf(), rowsOf('S', '1'))
+  const loads = line.loads.filter((one) => one.arrival === arrival)
+  let isOver = false
+  const settleFirst = async () => {
+    if (isOver) return
+    isOver = true
+    await reconcile(context, arrival)
+    await settle(context, arrival)
+  }
+  const heldUp: PipelineContext = {
+    ...context,
+    ledger: {
+      ...ledger,
+      receipts: async (of) => {
+        await settleFirst()
+        return ledger.receipts(of)
+      },
+    },
+  }
+  await t.rejects(reconcile(heldUp, arrival), { code: 'STAGING_LOST' })
+  const kept = async () => {
+    const found = await store.rows({
+      sql: 'SELECT count() AS rejects FROM rejected_row WHERE arrival = {arrival:UInt32}',
+      parameters: { arrival },
+    })
+    return [found, (await ledger.receipts(arrival)).length]
+  }
+  t.same(await kept(), [[{ rejects: '1' }], loads.length])
+  await t.resolves(reconcile(heldUp, arrival), 'its next attempt sees the verdict')
+  t.notOk((await stagedArrivals(store)).includes(arrival))
+})
+
+t.test('the tables that are read after the verdict are flushed to disk', async (t) => {
+  const engines = new Map<string, string>()
+  let isDecided = false
+  const look = async (text: string) => {
+    for (const [name] of isDecided ? text.matchAll(/staging_\d+_\w+/g) : []) {
+      const [table] = await store.rows<{ engine_full: string }>({
+        sql: 'SELECT engine_full FROM system.tables WHERE name = {name:String}',
+        parameters: { name },
+      })
+      engines.set(name.replaceAll(/\d+/g, '*'), table?.engine_full ?? '')
+    }
+  }
+  const command: typeof store.command = async (statement, body) => {
+    if (!/^DROP/.test(statementText(statement))) await look(statementText(statement))
+    return store.command(statement, body)
+  }
+  const watched: PipelineContext = {
+    ...context,
+    store: { ...store, command },
+    ledger: {
+      ...ledger,
+      recordVerdicts: async (...verdicts) => {
+        isDecided = true
+        await ledger.recordVerdicts(...verdicts)
+      },
+    },
+  }
+  const sparse = ['1:00', '5:00'].map((time) => `A,S,R1,3/4/2026 ${time},2`)
+  for (const rows of [sparse, rowsOf('R', '1'), rowsOf('R', '5')]) {
+    isDecided = false
+    const arrival = await takeIn(nameOf(), rows)
+    await reconcile(watched, arrival)
+    t.match(await ledger.state(arrival), { status: 'published' })
+  }
+  for (const kind of ['overlap', 'provisional', 'rekey']) {
+    t.ok(
+      [...engines.keys()].some((name) => name.includes(kind)),
+      `${kind}: ${[...engines.keys()]}`,
+    )
+  }
+  for (const [name, engine] of engines) t.match(engine, /fsync_after_insert = 1/, name)
+})

@@ -2,7 +2,7 @@ import t from 'tap'
 import { claimNext, claimOnce } from '../../../pipeline/store/claim.js'
 import type { Settings, Statement, Store } from '../../../pipeline/store/clickhouse.js'
 import { sql } from '../../../pipeline/store/sql.js'
-import { statementText } from '../../rig/statement-text.js'
+import { statementText } from '../../rig/statements/statement-text.js'
 
 /** The store has one server. */
 const isOfServer = (statement: Statement) => statementText(statement).includes('system.')
@@ -10,15 +10,16 @@ const isOfServer = (statement: Statement) => statementText(statement).includes('
 /** Keeps the first insert of a token, as the engine does; a SELECT returns what `own` filters. */
 function createTokens() {
   const kept = new Map<string, readonly object[]>()
-  let own: readonly object[] = []
   const storeOf = (claim: string): Pick<Store, 'insert' | 'rows'> => ({
     insert: async (_table: string, rows: readonly object[], settings?: Settings) => {
       t.equal(settings?.['insert_deduplicate'], 1)
       const token = String(settings?.['insert_deduplication_token'])
       if (!kept.has(token)) kept.set(token, rows)
-      own = [...kept.values()].flat().filter((row) => 'claim' in row && row.claim === claim)
     },
-    rows: async <T>(statement: Statement) => (isOfServer(statement) ? [] : own) as readonly T[],
+    rows: async <T>(statement: Statement) => {
+      const own = [...kept.values()].flat().filter((row) => 'claim' in row && row.claim === claim)
+      return (isOfServer(statement) ? [] : own) as readonly object[] as readonly T[]
+    },
   })
   return { kept, storeOf: (claim: string) => storeOf(claim) as Store }
 }
@@ -40,6 +41,21 @@ t.test('after a loss the next number is derived again', async (t) => {
     return { token: `x-${number}`, rows: [{ claim: 'a', number }], own: sql`SELECT 1` }
   })
   t.same(rows, [{ claim: 'a', number: 4 }])
+})
+
+t.test('a number whose only copy was lost is claimed again, by one', async (t) => {
+  const { kept, storeOf } = createTokens()
+  kept.set('x-1', [])
+  const claims = ['a', 'b'].map((claim) =>
+    claimNext(storeOf(claim), 'x', async () => {
+      const number = [...kept.values()].flat().length + 1
+      return { token: `x-${number}`, rows: [{ claim, number }], own: sql`SELECT 1` }
+    }),
+  )
+  const numbers = (await Promise.all(claims))
+    .flat()
+    .map((row) => (row as { number: number }).number)
+  t.same(numbers.toSorted(), [1, 2])
 })
 
 t.test('a number that a replica shows late is not claimed again', async (t) => {

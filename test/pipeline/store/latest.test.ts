@@ -28,7 +28,7 @@ t.test('a state that is written after the clock was set back counts', async (t) 
       rows: 3,
       quantity: '1',
     } as const
-    const found = { covered: 'rows', kinds: ['part'], rows: 9 } as const
+    const found = { covered: 'rows', kinds: ['part'], rows: 9, machine: 'a' } as const
     await recordDamage(store, { ...found, damage: [{ ...damage, detail: 'gone' }] }, new Date())
     await store.insert('verification', [
       { ...damage, detail: 'gone', open: true, recorded_at: inAnHour() },

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { deleteFrom } from '../../../pipeline/store/replicas.js'
 import { sql } from '../../../pipeline/store/sql.js'
-import { attach, createReads } from '../../../pipeline/store/staging.js'
+import { attach, createReads, onceSettings } from '../../../pipeline/store/staging.js'
 import { lag, synchronize } from '../../rig/replicas/lag.js'
 import { createReplicas } from '../../rig/replicas/start.js'
 import { profile, toReadRows } from '../customers/registering.js'
@@ -26,11 +26,12 @@ const arrivalsOf = async (store: Store) => {
   return rows.map((row) => row.arrival)
 }
 
+/** Stages a read once; attaches it as often as it is called. */
 async function attachRead(arrival: number): Promise<void> {
   const read = { accountNumber: 'A', meterId: `M${arrival}`, startsAt: '2026-04-01 05:00:00' }
   const staging = `staging_${arrival}_read`
   await r1.command(createReads(staging))
-  await r1.insert(staging, toReadRows(arrival, [read]))
+  await r1.insert(staging, toReadRows(arrival, [read]), onceSettings(staging))
   await attach(r1, 'usage_read', staging)
 }
 

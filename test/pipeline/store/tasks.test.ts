@@ -6,6 +6,7 @@ import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { sql } from '../../../pipeline/store/sql.js'
 import { onceSettings } from '../../../pipeline/store/staging.js'
 import { running, writer } from '../../infra/clickhouse/running.js'
+import { until } from '../../story/rig/stack.js'
 
 const silentMsMax = 5_000
 const { store: engine, client, rows } = await running(t, { asServer: { silentMsMax } })
@@ -71,6 +72,6 @@ t.test('a statement outlives a connection that a proxy cuts for its silence', as
   const cut = client.command({ query, clickhouse_settings: settings })
   await t.rejects(cut, { code: 'ECONNRESET' })
   await closed
-  while ((await runningInserts()) > 0) await sleep(50)
+  await until(async () => (await runningInserts()) === 0)
   t.match(await rows('SELECT count() AS n FROM kept WHERE a >= 100'), [{ n: '3' }])
 })

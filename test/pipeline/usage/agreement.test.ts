@@ -11,7 +11,7 @@ import { sample } from '../../rig/sample.js'
 import { header } from '../../story/rig/stack.js'
 import { createLineByHand } from '../by-hand.js'
 import { byEachPath, createContextOf } from './each-path.js'
-import { type HostileFile, hostileFiles } from './hostile-rows.js'
+import { type HostileFile, hostileFiles, invisibleFile } from './hostile-rows.js'
 import { mixedFiles } from './mixed-file.js'
 
 const hostileCount = sample({ short: 4, long: 160 })
@@ -76,7 +76,7 @@ t.test('each path takes every hostile row as the row judge does', async (t) => {
     files: { lastLineEnd: 'optional' },
   })
   const formats = new Set<ChunkFormat>()
-  for (const file of hostileFiles({ seed, count: hostileCount })) {
+  for (const file of [...hostileFiles({ seed, count: hostileCount }), invisibleFile()]) {
     const { judged, manifest } = await byEachPath(context, file.name, `${header}\n${file.body}`)
     for (const { format } of manifest.chunks) formats.add(format)
     const { receipt, stored, rejects } = expected(context, file, manifest)
@@ -90,6 +90,30 @@ t.test('each path takes every hostile row as the row judge does', async (t) => {
   }
   const wanted = sample({ short: 2, long: chunkFormats.length })
   t.ok(formats.size >= wanted, `in ${[...formats].join(', ')}`)
+})
+
+t.test('no path takes a row that is too long', async (t) => {
+  const limits = { rowBytesMax: '1 KB', freeDiskBytesMin: 0 }
+  const context = contextOf({
+    limits,
+    files: { extraColumns: 'ignore' },
+    usage: { rejectedShareMax: 1 },
+  })
+  const long = ' '.repeat(1_100)
+  const rows = [
+    `"A"${long},S,M1,3/4/2024,1`,
+    `A,S,M1,${long}3/4/2024,1`,
+    `A,S,M1,3/4/2024,1,${long}`,
+  ]
+  for (const [at, row] of rows.entries()) {
+    const more = at === 2 ? [',more', ','] : ['', '']
+    const text = `${header}${more[0]}\n${row}\nA,S,M2,3/4/2024,1${more[1]}\n`
+    const { judged } = await byEachPath(context, `DEMO_05032024_Electric_9${at}.csv`, text)
+    for (const [path, { stored, rejects }] of judged) {
+      t.match(stored, [{ meter_id: 'M2' }], `${at}, ${path} path`)
+      t.match(rejects, [{ line: 2, code: 'ROW_TOO_LONG' }], `${at}, ${path} path`)
+    }
+  }
 })
 
 async function judgeMixed(t: Test, utility: (typeof utilities)[number]): Promise<void> {

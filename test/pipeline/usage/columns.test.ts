@@ -59,6 +59,17 @@ const extendedRows = [
 const quotedRow = 'A,"S",M,3/4/2024 1:15,"4","x, y","8"'
 const brokenRow = 'A,S,M,3/4/2024 1:30,4,"x,8'
 
+t.test('no path sees an extra column end within quotes behind a blank', async (t) => {
+  const rows = [good, '', '  '].map((row, at) => {
+    return row === good ? `${row},x,y` : `A,S,M,3/4/2024 ${at}:00,1,${row}"x,y"`
+  })
+  const bytes = [extended, ...rows, ''].join('\n')
+  const { judged } = await byEachPath(ignoring, 'DEMO_08032024_Electric.csv', bytes)
+  for (const one of judged.values()) {
+    t.match(one.receipt, { rows: { accepted: 1, rejected: 2 }, quantity: { read: '2' } })
+  }
+})
+
 for (const [kind, rows] of Object.entries({
   plain: extendedRows.slice(0, 2),
   lines: extendedRows,

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { invisibleRanges } from '../../../schemas/field.js'
 
 const long = 'x'.repeat(64)
 
@@ -6,7 +7,8 @@ const long = 'x'.repeat(64)
 const bare = {
   id: ['A1', ' A1', 'A1\t', '', '9.1002E+11', '9E-11', '12E34', 'A+1', 'é'.repeat(40), `${long}x`]
     .concat([long, "'A1'", '\\N', 'NULL', 'A\\t1', '\u00a0', 'A 1', '=1', '+A', ' -1', '@A', 'A=1'])
-    .concat(['a\rb', '\ufeffA', 'A\u00851', 'A\x7f', 'A\x01', '😀', '#1', '(1)']),
+    .concat(['a\rb', '\ufeffA', 'A\u00851', 'A\x7f', 'A\x01', '😀', '#1', '(1)'])
+    .concat(['A\u202e1', '\u200bA', 'A\u00ad', 'A\u20281', 'A\uffff', 'A\u{e0041}1', 'A\u3000']),
   stamp: ['3/4/2024 0:00', '3/4/2024', '03/04/2024 00:15', '3/4/2024 13:45:00', '3/4/2024 1:45 PM']
     .concat(['2024-03-04T05:00', '2024-03-04 05:00:00', '2024-03-04T05:00:00Z', '2024-03-04'])
     .concat(['2024-03-04T05:00:00+05:30', ' 3/4/2024 0:15 ', '3/31/2024 0:30', '10/27/2024 0:30'])
@@ -140,6 +142,19 @@ export interface HostileFile {
   readonly feed: 'Electric' | 'Gas'
   readonly body: string
   readonly mode: Mode
+}
+
+/** A row for the first and last code point of each range that identifiers must not have, and those beside. */
+export function invisibleFile(): HostileFile {
+  const edges = invisibleRanges.flatMap((range) => {
+    const [from = 0, to = from] = range.split('-').map((hex) => Number.parseInt(hex, 16))
+    return [from - 1, from, to, to + 1]
+  })
+  const rows = edges
+    .filter((code) => code > 0 && code <= 0x10ffff)
+    .map((code, at) => `A${String.fromCodePoint(code)}1,S,V${at},3/4/2024 0:00,1`)
+  const name = 'DEMO_05032024_Electric_900000.csv'
+  return { name, feed: 'Electric', body: `${rows.join('\n')}\n`, mode: 'bare' }
 }
 
 /** Files by a seed, as many of each mode. */

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { id, sql } from '../../../pipeline/store/sql.js'
 import { createStaging, stagingOf } from '../../../pipeline/store/staging.js'
+import { findDays } from '../../../pipeline/usage/days/find.js'
 import { sumSeries } from '../../../pipeline/usage/irregular-meters.js'
-import { compareWithStore, findDays } from '../../../pipeline/usage/overlap.js'
+import { compareWithStore } from '../../../pipeline/usage/overlap.js'
 import { storyProfile } from '../../story/rig/stack.js'
 import { migratedStore, publishReads, type ReadAt, toReadRows } from '../customers/registering.js'
 
@@ -19,7 +20,12 @@ const naming = storyProfile({
 const arrive = (arrival: number, feed: string, name = `DEMO_02032026_${feed}_${arrival}.csv`) =>
   store.insert('arrival', [{ arrival, name }])
 const day = { firstDay: '2026-03-01', lastDay: '2026-03-01' }
-const grid = { seconds: 900, timeZone: 'America/Detroit', day: sql`local_day` }
+const grid = {
+  seconds: 900,
+  timeZone: 'America/Detroit',
+  day: sql`local_day`,
+  settledDay: sql`local_day`,
+}
 const stage = async (arrival: number, reads: readonly ReadAt[], isSparse = false) => {
   await createStaging(store, arrival)
   const table = stagingOf(arrival).reads

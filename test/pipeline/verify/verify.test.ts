@@ -7,7 +7,7 @@ import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { keptPath } from '../../../pipeline/verify/archive.js'
-import { readDamage } from '../../../pipeline/verify/damage.js'
+import { readDamage, recordDamage, subjectOn } from '../../../pipeline/verify/damage.js'
 import { verify } from '../../../pipeline/verify/verify.js'
 import { createLineByHand } from '../by-hand.js'
 import { customerAt, registeringAt } from '../customers/registering.js'
@@ -198,7 +198,13 @@ t.test('an archived file that was altered is found', async (t) => {
   mkdirSync(folders.archive, { recursive: true })
   writeFileSync(path, 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit\n')
   appendFileSync(path, 'altered\n')
-  t.match(await look(), [{ kind: 'archive', subject: path, arrival: state?.arrival }])
+  const found = [
+    { kind: 'archive', subject: subjectOn(context.machine, path), arrival: state?.arrival },
+  ]
+  t.match(await look(), found)
+  const other = { ...context, machine: 'other', folders: { ...folders, archive: folders.landing } }
+  t.same((await verify(other, { files: true, lookMs: 1 })).damage, [])
+  t.match(await readDamage(store), found, 'another machine does not know of it')
   t.ok(join(folders.archive).length > 0)
 })
 
@@ -209,4 +215,42 @@ t.test('a ledger that lost rows is found', async (t) => {
     found.filter(({ kind }) => kind === 'ledger'),
     [{ detail: 'the rows of DEMO_01062024_Electric.csv (arrival 1) are not recorded' }],
   )
+})
+
+t.test('damage is a new problem when it concerns more rows or another quantity', async (t) => {
+  const part = { kind: 'part', subject: 'a part', arrival: 0, detail: '' } as const
+  const found = { covered: 'rows', kinds: ['part'], rows: 0, machine: 'here' } as const
+  const sinceOf = async (rows: number, quantity: string) => {
+    const damage = [{ ...part, rows, quantity }]
+    await recordDamage(store, { ...found, damage }, new Date())
+    return (await readDamage(store)).find(({ kind }) => kind === 'part')?.since.getTime()
+  }
+  const first = await sinceOf(2, '1.5')
+  t.equal(await sinceOf(2, '1.500'), first)
+  t.equal(await sinceOf(1, '9'), first, 'some rows are back')
+  const more = await sinceOf(2, '9')
+  t.not(more, first)
+  t.not(await sinceOf(2, '9.5'), more, 'as many rows with another total')
+})
+
+t.test('numbers that the ledger lacks are one problem, until more are missing', async (t) => {
+  const gap = async () => {
+    await verify(context, { files: false, days: false, lookMs: 1 })
+    const subject = 'numbers of arrival'
+    return (await readDamage(store)).find((one) => one.kind === 'ledger' && one.subject === subject)
+  }
+  const lose = (arrival: number) =>
+    store.command({
+      sql: `ALTER TABLE arrival DELETE WHERE arrival = ${arrival}`,
+      settings: { mutations_sync: 1 },
+    })
+  await lose(2)
+  const first = await gap()
+  t.match(first, { rows: 1, detail: /^1 of \d+ numbers of arrival are missing$/ })
+  await load('20072024', hours('A', 'M1', 1))
+  const later = await gap()
+  t.not(later?.detail, first?.detail, 'the next night there are more numbers')
+  t.same(later?.since, first?.since)
+  await lose(3)
+  t.not((await gap())?.since.getTime(), first?.since.getTime())
 })

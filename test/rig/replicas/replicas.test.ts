@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { createCatchUp } from '../../../pipeline/store/replicas.js'
-import { attach, createReads } from '../../../pipeline/store/staging.js'
+import { attach, createReads, forgetRejects } from '../../../pipeline/store/staging.js'
 import { profile, toReadRows } from '../../pipeline/customers/registering.js'
 import { setInterserver } from './interserver.js'
 import { lag, synchronize } from './lag.js'
@@ -72,6 +72,20 @@ t.test('an insert token that one replica has taken is refused at the other', asy
   await lag(r2, 'fetches', { to: 'START', tables })
   await synchronize(r2, ['arrival'])
   for (const store of [r1, r2]) t.same(await claims(store), [{ claim: 'first' }])
+})
+
+t.test('rejected rows that were forgotten are stored when they are loaded again', async (t) => {
+  const rows = [reject(5), reject(6)]
+  const stored = async () => (await rejectsOf(r1)).filter(({ arrival }) => arrival >= 5).length
+  await r1.insert('reject', rows)
+  for (const { arrival } of rows) await forgetRejects(r1, arrival)
+  t.equal(await stored(), 0)
+  await r1.insert('reject', rows)
+  t.equal(await stored(), 2)
+  await r1.command({ sql: `INSERT INTO reject (arrival, line) SELECT 7, 7` })
+  await forgetRejects(r1, 7)
+  await r1.command({ sql: `INSERT INTO reject (arrival, line) SELECT 7, 7` })
+  t.equal(await stored(), 3, 'by a statement too')
 })
 
 t.test('a partition that is attached from a table of one replica reaches the other', async (t) => {

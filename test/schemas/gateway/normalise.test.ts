@@ -45,7 +45,7 @@ test('postal codes and states are written as the specification writes them', asy
 test('blanks go, and numbers become text where a text is meant', async (t) => {
   const { record } = normaliseCustomer(
     sampleCustomer({
-      customer: { clientId: 7_000_000_001, AcctStatus: 'A  ', firstName: '  ' },
+      customer: { clientId: 7_000_000_001, AcctStatus: 'A  ', firstName: '  ', businessName: ' ' },
       site: { externalSiteId: 5_113_000_001, address1: 1 },
       meter: { meterId: ' 55 ', accountNumber: 2 ** 53, unitOfMeasure: ' ', billingCycleId: 7 },
     }),
@@ -63,6 +63,9 @@ test('blanks go, and numbers become text where a text is meant', async (t) => {
     ],
   })
   t.notMatch(JSON.stringify(record), 'unitOfMeasure', 'a blank is an absent value')
+  t.notMatch(JSON.stringify(record), 'businessName', 'an empty one would mark a business')
+  const { record: other } = normaliseCustomer(sampleCustomer({ customer: { AcctStatus: ' ' } }))
+  t.notMatch(JSON.stringify(other), 'AcctStatus', 'it is not a state of the specification')
 })
 
 test('meters of other commodities and sites without a meter are omitted and counted', async (t) => {
@@ -73,18 +76,39 @@ test('meters of other commodities and sites without a meter are omitted and coun
           ...sampleSite(),
           meters: [sampleMeter(), { meterType: 'Water' }, { meterType: 'sewer' }],
         },
-        { ...sampleSite(), meters: [{ meterType: 'Water' }] },
-        { ...sampleSite(), meters: null },
+        { ...sampleSite(), externalSiteId: ' S-W', meters: [{ meterType: 'Water' }] },
+        { ...sampleSite(), externalSiteId: 'S-0', meters: null },
         sampleSite(),
       ],
     },
   })
-  const { omitted, hasMeter, record: normalised } = normaliseCustomer(record)
+  const { omitted, partialSites, hasMeter, record: normalised } = normaliseCustomer(record)
   t.same(omitted, { meters: 3, sites: 3 })
+  t.same(partialSites, [sampleSite()['externalSiteId'], 'S-W', 'S-0'])
   t.equal(hasMeter, true)
   const { customer } = judgeCustomer(normalised, rules)
   t.equal(customer?.customerSites[0]?.isPrimary, true)
   t.equal(customer?.customerSites.length, 1)
+})
+
+test('a meter that is alone because others were omitted is primary', async (t) => {
+  const water = { meterType: 'Water', isPrimary: true }
+  const primary = (meters: readonly unknown[]) => {
+    const record = sampleCustomer({ customer: { customerSites: [{ ...sampleSite(), meters }] } })
+    return siteOf(record)?.meters.map(({ isPrimary }) => isPrimary)
+  }
+  const second = sampleMeter({ isPrimary: false })
+  t.same(primary([water, second]), [true])
+  t.same(primary([second]), [false], 'nothing was omitted: the CIS decides')
+  t.same(primary([water, second, sampleMeter()]), [false, true])
+})
+
+test('what was left out at a site without a readable id may be anywhere', async (t) => {
+  for (const externalSiteId of [undefined, '', 2 ** 53, 'S\u200b1', {}]) {
+    const other = { externalSiteId, meters: [{ meterType: 'Water' }] }
+    const customerSites = [sampleSite(), { externalSiteId: 'S-0', meters: [] }, other]
+    t.equal(normaliseCustomer({ clientId: 'C-1', customerSites }).partialSites, 'all')
+  }
 })
 
 test('a type that may be electric or gas is never omitted', async (t) => {

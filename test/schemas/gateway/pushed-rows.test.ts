@@ -57,6 +57,7 @@ t.test('what could reach into the rows of another call is refused with its line'
     [ndjson(json({ TotalUnit: null })), /no valid TotalUnit/],
     [ndjson(json({ MeterID: { toString: 'M' } })), /no valid MeterID/],
     [ndjson(json({ MeterID: 'M\nA,S,M2,3/4/2024,9' })), /^line 1 has a line break in a value/],
+    [ndjson(json({ MeterID: 'M\ud800' })), /^line 1 has no valid MeterID/],
     [ndjson(json({ AccountNumber: 'A\r' })), /^line 1 has a line break in a value/],
     [csv(`${header}\nA,S,M\0,3/4/2024,1`), /a value holds a NUL character; leave it out/],
     [ndjson(`${json({})}\n${json({ MeterID: 'M\0' })}`), /a value holds a NUL character/],

@@ -69,3 +69,30 @@ t.test('unusual lengths, unknown cycles and numbers that look alike are warned o
     'two months are usual too',
   )
 })
+
+t.test('a cycle with one period does as the others, or is warned of', async (t) => {
+  const exclusive = ['8,2026-01-05,2026-02-04', '8,2026-02-04,2026-03-06']
+  const unclear = (...lines: readonly string[]) =>
+    lint(...lines).warnings.filter((one) => /one period/.test(one))
+  t.same(unclear('7,2026-01-05,2026-02-04', ...exclusive), [])
+  t.same(
+    lint('7,2026-01-05,2026-02-10', '9,2026-01-05,2026-01-30', ...exclusive).warnings.slice(0, 2),
+    [
+      'line 2: the period of cycle 7 from 2026-01-05 to 2026-02-10 has 36 days',
+      'the cycles 7 and 07 look alike; write them in one way',
+    ],
+    'the days are counted as its last day is',
+  )
+  t.match(unclear('7,2026-01-05,2026-02-04', '9,2026-01-05,2026-02-04'), [
+    /^of cycle 7 and 1 more the file has one period, and no cycle shows/,
+  ])
+  t.match(
+    unclear(
+      '7,2026-01-05,2026-02-04',
+      ...exclusive,
+      '9,2026-01-05,2026-02-03',
+      '9,2026-02-04,2026-03-05',
+    ),
+    [/^of cycle 7 the file has one period, and the other cycles do not agree whether/],
+  )
+})

@@ -46,6 +46,23 @@ t.test('an off-peak row fills what its season and component leave, and nothing e
   t.match(apart.errors[0]?.[2], /from 0:00 to 14:00, 2026-06-01 on/)
 })
 
+t.test(
+  'hours without a row are warned of where off-peak rows have different amounts',
+  async (t) => {
+    const rows = (amount: string) => [
+      'RES,Off-Peak,0.11,19,14,2026-01-01,,Weekday',
+      'RES,Peak,0.21,14,19,2026-01-01,,Weekday',
+      `RES,Off-Peak,${amount},0,24,2026-01-01,,Weekend`,
+    ]
+    const which = 'no row on holidays from 0:00 to 24:00: line 4 applies, 2026-01-01 on'
+    t.same(tou(...rows('0.09')), {
+      errors: [],
+      warnings: [`RES Energy has off-peak rows of different amounts and ${which}`],
+    })
+    t.same(tou(...rows('0.110')).warnings, [])
+  },
+)
+
 t.test('an hour with two prices is named with both lines', async (t) => {
   const { errors } = tou(
     'RES,Peak,0.2,14:15,19,--06-01,--09-30,Weekday',
@@ -76,6 +93,23 @@ t.test('components are judged apart', async (t) => {
     'RES,Any,0.02,0,24,2026-01-01,,All,Delivery',
   )
   t.same(errors, [])
+})
+
+t.test('components that end before others are warned of', async (t) => {
+  const flat = (...lines: readonly string[]) =>
+    lint({
+      RateCodes: placed('RateCodes', 'R,x,Flat,Electric,kWh'),
+      RateFlat: placed('RateFlat', ...lines),
+    }).warnings
+  const delivery = 'R,0.05,2025-01-01,,Delivery'
+  t.same(flat('R,0.12,2025-01-01,2026-12-31,', delivery), [
+    'no row of R Energy covers 2027-01-01 on: bills then have no price',
+  ])
+  t.same(flat('R,0.12,2025-01-01,,', 'R,0.1,2025-01-01,2026-06-30,Rider', delivery), [
+    'no row of R Rider covers 2026-07-01 on: bills then lack it',
+  ])
+  const renamed = ['R,0.12,2025-01-01,2026-12-31,', 'R,0.13,2027-01-01,,Supply']
+  t.same(flat(...renamed, delivery), [])
 })
 
 t.test('a row without its rate code names both files', async (t) => {

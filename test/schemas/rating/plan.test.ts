@@ -41,6 +41,17 @@ t.test('a price that changes inside a period splits the line, each naming its da
   })
 })
 
+t.test('a rate that changes its type is priced by the one before until then', async (t) => {
+  const files = {
+    RateCodes: ['R,Residential,TOU,,'],
+    RateFlat: ['R,0.1,2025-01-01,2026-01-10,'],
+    RateTou: ['R,Off-Peak,0.2,0,24,2026-01-11,,All,'],
+  }
+  t.match(steadyBill({ ...month, files }, 0.25), { total: 124.8 })
+  const late = { ...files, RateFlat: ['R,0.1,2025-01-01,2026-01-09,'] }
+  t.match(planOf({ ...month, files: late }).plan, { reason: /no price on 2026-01-10/ })
+})
+
 const touFiles = {
   RateCodes: ['R,Residential,TOU,,'],
   RateTou: [
@@ -61,6 +72,16 @@ t.test('weekends and holidays are off-peak, in whatever year', async (t) => {
     ],
     total: 72.12,
   })
+})
+
+t.test('a holiday has the off-peak price of weekends, in any order of rows', async (t) => {
+  const ofWeek = ['Off-Peak,0.11,19,14', 'Peak,0.21,14,19'].map((row) => `R,${row},2026-01-01,,,`)
+  const RateTou = [...ofWeek, 'R,Off-Peak,0.09,0,24,2026-01-01,,Weekend,']
+  for (const ordered of [RateTou, RateTou.toReversed()]) {
+    const files = { ...touFiles, RateTou: ordered, Holidays: ['2026-01-01'] }
+    const { total } = steadyBill({ first: '2026-01-01', last: '2026-01-02', files }, 0.25)
+    t.equal(total, 5.3, '24 hours of 0.09, and a Friday')
+  }
 })
 
 t.test('a season that begins inside a period splits the lines', async (t) => {
@@ -241,6 +262,20 @@ t.test('what has no price is said: the code, the day, the hour', async (t) => {
   })
   const ended = { ...flatFiles, RateFlat: ['R,0.1,2025-01-01,2026-01-10,'] }
   t.match(reason(ended), { status: 'noPrice', reason: 'rate code R: no price on 2026-01-11' })
+  const flat = (...rows: readonly string[]) => reason({ ...flatFiles, RateFlat: rows })
+  const noEnergy = (day: string) => ({
+    status: 'noPrice',
+    reason: `rate code R: no price of Energy on ${day}`,
+  })
+  const delivery = 'R,0.05,2025-01-01,,Delivery'
+  t.match(flat('R,0.1,2025-01-01,2025-12-31,Energy', delivery), noEnergy('2026-01-01'))
+  t.match(flat('R,0.1,2026-01-11,,', delivery), noEnergy('2026-01-01'))
+  for (const others of [
+    ['R,0.1,2025-01-01,2026-01-10,Energy', 'R,0.1,2026-01-11,,Supply', delivery],
+    ['R,0.1,2025-01-01,2026-01-10,Supply', 'R,0.1,2026-01-11,,Energy', delivery],
+    ['R,0.1,2025-01-01,,Energy', 'R,0.05,2025-01-01,2025-12-31,Rider'],
+  ])
+    t.match(flat(...others), { resolution: 86_400 }, others.join())
   const gap = {
     RateCodes: ['R,x,TOU,,'],
     RateTou: ['R,Day,1,8,24,--01-01,--12-31,All,', 'R,Night,1,0,7:30,--01-01,--12-31,All,'],

@@ -98,6 +98,14 @@ t.test('a profile holds no secret, and a message never repeats one', async (t) =
   })
   t.ok(found.some((line) => line.startsWith('cis.password: ')))
   t.notMatch(found.join(), /hunter2/)
+  const mistyped = {
+    fields: { meter: { meterID: 'id' } },
+    values: { metertype: { E: 'Electric' } },
+  }
+  t.match(problems({ cis: { ...cis, ...mistyped } }), [
+    /^cis.fields.meter: unknown meterID: .*known are .*meterId/,
+    /^cis.values: unknown metertype: .*known are .*meterType/,
+  ])
   t.match(problems({ cis: { ...cis, url: 'https://u:hunter2@cis.example' } }), [
     /^cis.url: leave user/,
   ])

@@ -8,6 +8,7 @@ import {
   type Wall,
   wallSeconds,
 } from '../../../schemas/time/zone.js'
+import { someOf } from '../../rig/sample.js'
 import { sampled } from '../sampled.js'
 
 const zonesOfNote = [
@@ -54,7 +55,7 @@ test('the wall clock of every zone is that of Intl from 1970 to 2105', async (t)
 })
 
 test('a wall time has exactly the instants at which Intl shows it', async (t) => {
-  for (const name of zonesOfNote) {
+  for (const name of someOf(zonesOfNote, 3)) {
     const [zone, intl] = [createZone(name), intlOf(name)]
     const shown = new Map<string, number[]>()
     const [from, to] = [at('2022-12-29T00:00Z'), at('2025-01-03T00:00Z')]

@@ -10,10 +10,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { balance } from '../../../schemas/receipt.js'
 import { tieline } from '../../infra/command-line.js'
-import { sampleCustomer } from '../../schemas/gateway/sample-customer.js'
+import { sampleCustomer, without } from '../../schemas/gateway/sample-customer.js'
 import { header, openStory, until } from '../rig/stack.js'
 
-const story = await openStory(t, { profile: { ingestion: 'registered' } })
+const cis = { kind: 'rest', url: 'http://127.0.0.1:1', permanentIds: false }
+const story = await openStory(t, { profile: { ingestion: 'registered', cis } })
 
 const rows = [0, 1, 2].flatMap((hour) => [
   `910020000001,5113000001,55000001,3/1/2024 ${hour}:00,1.5`,
@@ -84,4 +85,18 @@ t.test('a meter that was exchanged belongs to the account before a record lists 
   t.match(receipt, { status: 'published', rows: { accepted: 1, unregistered: 0 } })
   await until(async () => (await accounts())[0] === '910020000001 7000000001 4')
   t.same(await accounts(), ['910020000001 7000000001 4', '910020000009 7000000009 2'])
+})
+
+t.test('the command requires the fields that the gateway requires', async (t) => {
+  const path = join(story.desk, 'few-fields.json')
+  const meter = ['customerSites', 0, 'meters', 0]
+  const few = without(sampleCustomer(), [...meter, 'accountNumber'])
+  const run = async (record: unknown, ...options: readonly string[]) => {
+    writeFileSync(path, JSON.stringify(record))
+    return tieline('--home', story.home.path, 'register', path, ...options)
+  }
+  t.match(await run(few), { code: 0 }, 'cis.permanentIds is false')
+  const fewer = without(few, ['customerSites', 0, 'city'])
+  t.match(await run(fewer), { code: 1, stderr: /customerSites\[0\]\.city is missing/ })
+  t.match(await run(fewer, '--required', 'launchMinimum'), { code: 0 })
 })

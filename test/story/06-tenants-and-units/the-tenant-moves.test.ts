@@ -60,6 +60,7 @@ t.test('a new account at the meter is a move, which starts with its first read',
     new_account_number: '200',
     client_ids: ['olga', 'nina'],
     at: '2024-06-01 14:00:00.000',
+    local_day: '2024-06-01',
     evidence: /first interval with the new account/,
   })
   const tenancies = await story.reader.rows({

@@ -230,8 +230,12 @@ t.test('no answer, table, log, queue or file contains any of it', async (t) => {
   }
   const log = readFileSync(join(home.logs, 'requests.log'), 'utf8')
   t.notMatch(log, people.active, 'the log has identifiers as hashes only')
-  t.match(log, /"audience: the token has other-api, the profile wants /, 'systems are named')
-  t.match(log, /"audience: the token has \(not a plain name\), the profile wants /)
+  t.match(
+    log,
+    /"audience","reasonDetail":"the token has other-api, the profile wants /,
+    'systems are named',
+  )
+  t.match(log, /"audience","reasonDetail":"the token has \(not a plain name\), the profile wants /)
   t.notMatch(seen.join(), 'other-api', 'for the operator, not for the client')
 })
 

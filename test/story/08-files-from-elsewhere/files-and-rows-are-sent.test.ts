@@ -205,7 +205,22 @@ t.test('rows that could harm those of others are refused', async (t) => {
   const headers = { ...csv, feed: 'Gas' }
   const answer = await call('usage', { method: 'POST', body: broken, headers })
   t.match(answer, { status: 400, text: /not UTF-8/ })
-  t.match(await push(pushed(1).repeat(200)), { status: 413 })
+})
+
+t.test('a push has 4 MB at most, and says what to do with more', async (t) => {
+  const day = (meter: string) =>
+    Array.from({ length: 24 }, (_, hour) => rowOf(meter, `3/8/2024 ${hour}:00`)).join('')
+  const rows = Array.from({ length: 10 }, (_, at) => day(`LONG${at}`)).join('')
+  const full = rows.padEnd(4 * 1_024 * 1_024, '\n')
+  const answer = await push(full)
+  t.match(answer, { status: 202 }, 'at the limit')
+  t.match(await ended(answer.headers['location']), { rows: { accepted: 240 } })
+  const refusal = { status: 413, text: /longer than 4 MB.*push fewer rows.*upload/ }
+  t.match(await push(`${full}\n`), refusal, 'a byte above it')
+  const chunked = { 'transfer-encoding': 'chunked' }
+  t.match(await push(`${full}\n`, chunked), refusal, 'not announced')
+  const authorization = 'Basic YTpi'
+  t.match(await push(rows, { authorization }), { status: 401 }, 'nobody else may send as much')
 })
 
 t.test('a process that dies gathering loses no row that was answered', async (t) => {

@@ -93,8 +93,8 @@ async function askCycleDays(t: Test, story: StoryStack): Promise<void> {
     'each cycle is shown, except one without customers',
   )
   await store.command({
-    sql: `INSERT INTO schedule_version (arrival, feed, company_code, first_start)
-      SELECT min(arrival), 'BillingCycles', 'ELSE', '2020-01-01' FROM file_state WHERE status = 'published'`,
+    sql: `INSERT INTO schedule_version (arrival, feed, company_code, code, first_start)
+      SELECT min(arrival), 'BillingCycles', 'ELSE', arrayJoin(['', '7', '8']), '2020-01-01' FROM file_state WHERE status = 'published'`,
   })
   await store.command({
     sql: `INSERT INTO billing_cycle_row (billing_cycle_id, start_date, end_date, version)

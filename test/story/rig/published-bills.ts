@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { sample } from '../../rig/sample.js'
+import { sample, someOf } from '../../rig/sample.js'
 import { type Case, dayMs, near, own, spread, stamp } from './bill-case.js'
 import { imported, scheduleOf, vectors } from './published-schedules.js'
 
@@ -256,14 +256,10 @@ export const cases: readonly Case[] = [
   own,
   ...(isThere
     ? [
-        genability(),
         ...sample({ short: [], long: bothWays('SSC-Test_Residential_TOU_Rates', 'SSC') }),
-        ...bothWays('SSC-Test_Residential_TOU_Rates_w_tiers', 'SSCT'),
+        ...someOf(bothWays('SSC-Test_Residential_TOU_Rates_w_tiers', 'SSCT')),
         ...sample({ short: months.slice(2, 3), long: months }),
-        queensland,
-        sce,
-        seymour,
-        otterTail,
+        ...someOf([genability(), queensland, sce, seymour, otterTail], 2),
       ]
     : []),
 ]

@@ -39,7 +39,11 @@ export function createSending({ story, certificates, mutualUrl }: GatewayStory) 
         ca: readFileSync(caFile),
         cert: readFileSync(clientCertFile),
         key: readFileSync(clientKeyFile),
-        headers: { authorization: basic, 'content-length': body.length, ...headers },
+        headers: {
+          authorization: basic,
+          ...(!headers?.['transfer-encoding'] && { 'content-length': body.length }),
+          ...headers,
+        },
       })
       request.once('error', reject)
       request.once('response', async (response) => {

@@ -12,6 +12,7 @@ import type { createProducerConnection } from '../../../pipeline/queues/redis.js
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { type Receipt, receiptSchema } from '../../../schemas/receipt.js'
 import { type Profile, parseProfile } from '../../../schemas/settings/profile.js'
+import { anyPort } from '../../rig/any-port.js'
 import { placeReadyMade } from '../../rig/ready-made.js'
 
 /** The real parts on a folder of their own, and what a story does with them. */
@@ -86,7 +87,7 @@ export async function createStory(options: StoryOptions = {}): Promise<StoryStac
       ports: { clickhouse: port, redis: port + 1_000 },
       ...options.stack,
     })
-  const port = 20_000 + Math.floor(Math.random() * 20_000)
+  const port = anyPort()
   let stack = await start(profile)
   const store = createStore(stack.store)
   const reader = createStore(stack.reader)

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { createFolder } from '../../../rig/folder.js'
+import { until } from '../../../story/rig/stack.js'
 import { ask, clientOf, running, writer } from '../running.js'
 
 const { store, client, rows } = await running(t)
@@ -122,7 +122,9 @@ t.test('an insert ends while long queries go on', async (t) => {
   const long = Array.from({ length: 8 }, () =>
     client.query({ query: 'SELECT count() FROM system.numbers', abort_signal: leaving.signal }),
   )
-  await sleep(200)
+  const running = `SELECT 1 FROM system.processes
+    WHERE query LIKE 'SELECT count() FROM system.numbers%'`
+  await until(async () => (await rows(running)).length === long.length)
   await client.insert({ table: 'beside', values: [{ a: 1 }], format: 'JSONEachRow' })
   t.equal(await count('beside'), 1)
   const isRunning = await Promise.race([...long, 'running'])

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readQuestions } from '../../../../benchmarks/queries/questions.js'
-import { queryCycles } from '../../../../infra/metrics/ledger.js'
+import { queryCycles, readLedger } from '../../../../infra/metrics/ledger.js'
 import { compare } from '../../../../pipeline/bills/compare/compare.js'
 import { createStore } from '../../../../pipeline/store/clickhouse.js'
 import { billRig, steady } from '../../../pipeline/bills/rig.js'
@@ -264,4 +264,30 @@ t.test('reads whose key was ended are not fresh', async (t) => {
   t.ok(cycle?.['late'])
   const newest = (await queryCycles(reader)).find((one) => one.cycle === '8')?.newest
   t.equal(Number(newest), Date.parse(hoursAgo(50)) / 1_000)
+})
+
+/** The value of a metric of the ledger, by one of its labels. */
+async function metric(wanted: string, label = '') {
+  const samples = await readLedger(rig.store, { companyCodes: ['DEMO'] })
+  const of = samples.find(({ name, labels }) => {
+    return name === wanted && (label === '' || Object.values(labels).includes(label))
+  })
+  return Number(of?.value)
+}
+
+t.test('a read in the future counts as read when its file arrived', async (t) => {
+  await rig.read({ meter: 'late', from: hoursAgo(-30), seconds: 3_600, quantities: ['1'] })
+  const cycle = (await queryCycles(reader)).find((one) => one.cycle === '8')?.newest
+  for (const newest of [
+    Number(cycle),
+    await metric('tieline_newest_interval_timestamp_seconds', 'Electric'),
+  ]) {
+    t.ok(Math.abs(Date.now() / 1_000 - newest) < 600, `${newest}`)
+  }
+})
+
+t.test('a file that arrived and was never read has an age', async (t) => {
+  t.ok((await metric('tieline_oldest_file_seconds')) < 1)
+  await rig.store.insert('arrival', [{ arrival: 4_000, arrived_at: hoursAgo(2) }])
+  t.ok((await metric('tieline_oldest_file_seconds')) > 7_000)
 })

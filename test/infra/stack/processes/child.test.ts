@@ -6,11 +6,12 @@ import { onFreePort } from '../../../../infra/stack/port.js'
 import { createChild } from '../../../../infra/stack/processes/child.js'
 import type { Restart } from '../../../../infra/stack/processes/supervise.js'
 import { createQueues } from '../../../../pipeline/queues/bullmq.js'
+import { anyPort } from '../../../rig/any-port.js'
 import { createFolder } from '../../../rig/folder.js'
 import { until } from '../../../story/rig/stack.js'
 import type { EndlessOptions } from './endless-process.js'
 
-const redis = await onFreePort(17_379 + Math.floor(Math.random() * 10_000), (port) =>
+const redis = await onFreePort(anyPort(), (port) =>
   createRedis({ dataPath: createFolder(t), port, password: 'secret' }),
 )
 t.teardown(() => redis.close())

@@ -19,7 +19,7 @@ import {
   type TouRow,
   windowAt,
 } from './tariff.js'
-import type { WallCalendar } from './wall-calendar.js'
+import { textOf, type WallCalendar } from './wall-calendar.js'
 
 /** What a meter used from an instant on, in the unit of its rate. */
 export interface Use {
@@ -55,8 +55,9 @@ export interface Pricing {
   readonly moreTierDays?: 1 | -1
 }
 
-/** Thrown for an hour without a price. */
-export const notPriced = new Error('an hour has no price')
+function noPrice(component: string, day: number): Error {
+  return new Error(`${component} has no price on ${textOf(day)}`)
+}
 
 type Lines = Map<string, Line>
 
@@ -86,34 +87,29 @@ export function priceEnergy(pricing: Pricing, meters: readonly MeterUse[]): read
     const rate = rateOn(day)
     const own = lines[at] as Lines
     const line = { kind: 'Energy', tier: 0, quantity }
-    let components = 0
-    for (const component of componentsOf(tariffs.tou, rate)) {
+    for (const component of componentsOf(tariffs.tou, rate, day)) {
       const row = remember(windows, `${rate}|${component}|${day}|${minute}`, () =>
         windowAt(tariffs, { rate, component, day, minute }),
       )
-      if (row === undefined) throw notPriced
-      components++
+      if (row === undefined) throw noPrice(component, day)
       const taxable = !untaxed.includes(component)
       const amount = times(quantity, decimal(row.amount))
       const hours = `${row.dayType} ${row.startMinute}`
       const key = ['tou', rate, component, row.name, hours, row.from].join('|')
       add(own, key, { ...line, component, name: row.name, amount, taxable })
     }
-    for (const component of componentsOf(tariffs.flats, rate)) {
+    for (const component of componentsOf(tariffs.flats, rate, day)) {
       const row = remember(flats, `${rate}|${component}|${day}`, () =>
         tariffs.flats.find(
           (one) => one.rate === rate && one.component === component && isInForce(one, day),
         ),
       )
-      if (row === undefined) throw notPriced
-      components++
+      if (row === undefined) throw noPrice(component, day)
       const taxable = !untaxed.includes(component)
       const amount = times(quantity, decimal(row.amount))
       const key = ['flat', rate, component, row.from].join('|')
       add(own, key, { ...line, component, name: 'Flat', amount, taxable })
     }
-    components += componentsOf(tariffs.tiers, rate).length
-    if (components === 0) throw notPriced
   }
   fillTiers(pricing, { meters, uses, lines })
   return lines
@@ -150,7 +146,9 @@ function fillTiers(
         return `${rateStart(meters, day)} ${from.sort().at(-1) ?? ''}`
       })
     const own = uses
-      .filter(({ day, rateOn }) => componentsOf(tariffs.tiers, rateOn(day)).includes(component))
+      .filter(({ day, rateOn }) =>
+        componentsOf(tariffs.tiers, rateOn(day), day).includes(component),
+      )
       .map((use) => ({ ...use, prices: pricesOn(use.day, use.rateOn(use.day)) }))
       .sort(
         (a, b) => compare(a.prices, b.prices) || compare(a.meter, b.meter) || a.instant - b.instant,
@@ -248,7 +246,7 @@ function createTierCounts(pricing: Pricing, meters: readonly MeterUse[]) {
       const rows = remember(held, `${key}|${at.day}`, () =>
         tiersOn(tariffs, at.rate, at.component, at.day),
       )
-      if (rows.length === 0) throw notPriced
+      if (rows.length === 0) throw noPrice(at.component, at.day)
       return rows.map((row, tier) => {
         const lower = tier === 0 ? zero : (uppers[tier - 1] ?? zero)
         const upper = uppers[tier]

@@ -1,10 +1,10 @@
 import { type BillingTerms, computeBills } from './bill.js'
-import { type MeterUse, notPriced, type Use } from './energy.js'
+import type { MeterUse, Use } from './energy.js'
 import { type Fraction, over, plus, times, whole, zero } from './fraction.js'
 import type { Frame } from './frames.js'
 import { project } from './projection.js'
 import { type RandomMeter, type RecordFrom, recordOn } from './random-customers.js'
-import { componentsOf, kindOfDay, windowAt } from './tariff.js'
+import { componentsOf, hasEnergy, kindOfDay, windowAt } from './tariff.js'
 import { dayOf, daysBetween, textOf } from './wall-calendar.js'
 
 export interface ExpectedLine {
@@ -131,6 +131,7 @@ function toMember(
       : project({ calendar, seconds: of.seconds, uses: held, days: ahead, kindOf })
   const status = statusOf(terms, {
     ...{ present: uses.length, expected, method: projected?.method ?? '' },
+    isUnpriced: days.some((day) => !hasEnergy(tariffs, rateOn(day), day)),
     isTooLong: isTooLong(terms, of, days),
   })
   return {
@@ -152,9 +153,11 @@ function statusOf(
     readonly present: number
     readonly expected: number
     readonly method: string
+    readonly isUnpriced: boolean
     readonly isTooLong: boolean
   },
 ): string {
+  if (at.isUnpriced) return 'noPrice'
   if (at.present === 0 && at.method === '') return 'noUsage'
   if (at.isTooLong || at.method === 'none') return 'notProjectable'
   if (at.present < at.expected * presentShareMin) return 'sparse'
@@ -171,7 +174,7 @@ function isTooLong(
   if (of.seconds === 900) return false
   return days.some((day) => {
     const { rate } = recordOn(of.records, day)
-    return componentsOf(tariffs.tou, rate).some((component) => {
+    return componentsOf(tariffs.tou, rate, day).some((component) => {
       const start = calendar.startOf(day)
       const count = (calendar.startOf(day + 1) - start) / 900
       const names = Array.from({ length: count }, (_, at) => {
@@ -188,16 +191,10 @@ function billsOf(terms: Terms, group: readonly Member[]): readonly ExpectedBill[
   const isPriced = ({ status }: Member) => ['computed', 'incomplete', 'projected'].includes(status)
   const priced = group.filter(isPriced)
   const bills = new Map<Member, { lines: readonly ExpectedLine[]; total: Fraction }>()
-  const status = new Map<Member, string>()
-  try {
-    const computed = computeBills(terms, priced)
-    for (const [at, one] of priced.entries()) {
-      const found = computed[at]
-      if (found !== undefined) bills.set(one, { lines: found.lines, total: found.total })
-    }
-  } catch (error) {
-    if (error !== notPriced) throw error
-    for (const one of priced) status.set(one, 'noPrice')
+  const computed = computeBills(terms, priced)
+  for (const [at, one] of priced.entries()) {
+    const found = computed[at]
+    if (found !== undefined) bills.set(one, { lines: found.lines, total: found.total })
   }
   return group.map((one) => {
     const { of, account, days, method, daysProjected, uses } = one
@@ -205,7 +202,7 @@ function billsOf(terms: Terms, group: readonly Member[]): readonly ExpectedBill[
       ...{ meter: of, account, method, daysProjected },
       first: textOf(days[0] ?? 0),
       last: textOf(days.at(-1) ?? 0),
-      status: status.get(one) ?? one.status,
+      status: one.status,
       quantity: plus(zero, whole(0), ...uses.map(({ quantity }) => quantity)),
       lines: [],
       ...bills.get(one),

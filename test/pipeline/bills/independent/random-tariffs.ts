@@ -8,19 +8,23 @@ type Dates = readonly [from: string, to: string]
 
 const dayBefore = (day: string) => new Date(Date.parse(day) - 86_400_000).toISOString().slice(0, 10)
 
-/** From long ago without end, cut at some of the changes. */
-function versions(draw: Draw): readonly Dates[] {
+/** From long ago, cut at some of the changes; some end with one. */
+function versions(draw: Draw, endsPercent = 0): readonly Dates[] {
   const cuts = ['2019-01-01', ...changes.filter(() => draw.chance(50))]
-  return cuts.map((from, at) => {
+  const count = draw.chance(endsPercent) ? draw.below(cuts.length) + 1 : cuts.length
+  return cuts.slice(0, count).map((from, at) => {
     const next = cuts[at + 1]
     return [from, next === undefined ? '' : dayBefore(next)]
   })
 }
 
+/** The energy itself seldom ends: its bills then have no price. */
+const endsPercent = (component: string) => (component === 'Energy' ? 15 : 40)
+
 const price = (draw: Draw, most: number) => (draw.below(most) / 1_000_000).toFixed(6)
 
 function flats(draw: Draw, rate: string, component: string): readonly FlatRow[] {
-  return versions(draw).map(([from, to]) => ({
+  return versions(draw, endsPercent(component)).map(([from, to]) => ({
     ...{ rate, component, from, to },
     amount: price(draw, 400_000),
   }))
@@ -30,7 +34,7 @@ function tiers(draw: Draw, rate: string, component: string): readonly TierRow[] 
   const count = draw.pick([2, 2, 3, 4])
   const isForPeriod = draw.chance(25)
   const limits = Array.from({ length: count }, (_, at) => (at + 1) * 10 + draw.below(60) / 10 - 6)
-  return versions(draw).flatMap(([from, to]) => {
+  return versions(draw, endsPercent(component)).flatMap(([from, to]) => {
     const more = isForPeriod ? 0 : draw.below(3)
     return limits.map((limit, at) => {
       const isLast = at === count - 1
@@ -54,7 +58,7 @@ function windows(draw: Draw, rate: string, component: string): readonly TouRow[]
         ['--09-15', `--${before}`],
         [`--${day}`, '--09-14'],
       ]
-    : versions(draw)
+    : versions(draw, endsPercent(component))
   const inYear = (dates: readonly Dates[]) =>
     day >= '09-15' ? [[`--${day}`, '--09-14'] as const, ['--09-15', `--${before}`] as const] : dates
   const step = draw.pick([60, 60, 60, halfHour])

@@ -87,7 +87,10 @@ function covers({ startMinute, endMinute }: TouRow, minute: number): boolean {
   return minute >= startMinute || minute < endMinute
 }
 
-/** The window of a local minute: a row of its kind of day, else the off-peak row of the season. */
+/**
+ * The window of a local minute: a row of its kind of day, else the off-peak row of the season. Of several, one
+ * for such days is closest, and a holiday is most like a weekend.
+ */
 export function windowAt(
   tariffs: Tariffs,
   at: {
@@ -100,14 +103,28 @@ export function windowAt(
   const rows = tariffs.tou.filter(
     (row) => row.rate === at.rate && row.component === at.component && isInForce(row, at.day),
   )
-  const types = typesOf[kindOfDay(tariffs, at.rate, at.day)]
-  const own = rows.find((row) => types.includes(row.dayType) && covers(row, at.minute))
-  return own ?? rows.find(isOffPeak)
+  const kind = kindOfDay(tariffs, at.rate, at.day)
+  const own = rows.find((row) => typesOf[kind].includes(row.dayType) && covers(row, at.minute))
+  if (own !== undefined) return own
+  const distance = ({ dayType }: TouRow) => {
+    if (typesOf[kind].includes(dayType)) return 0
+    return kind === 'holiday' && typesOf.weekend.includes(dayType) ? 1 : 2
+  }
+  // The sort is stable: of equals the first row of the file counts.
+  return rows.filter(isOffPeak).sort((a, b) => distance(a) - distance(b))[0]
 }
 
+/** The components of a rate that are in force on a day. */
 export function componentsOf(
-  rows: readonly { readonly rate: string; readonly component: string }[],
+  rows: readonly (Dated & { readonly component: string })[],
   rate: string,
+  day: number,
 ): readonly string[] {
-  return [...new Set(rows.filter((row) => row.rate === rate).map(({ component }) => component))]
+  const own = rows.filter((row) => row.rate === rate && isInForce(row, day))
+  return [...new Set(own.map(({ component }) => component))]
+}
+
+/** Whether the energy itself has a price on a day: a bill may lack other components, but not this one. */
+export function hasEnergy({ tou, tiers, flats }: Tariffs, rate: string, day: number): boolean {
+  return [tou, tiers, flats].some((rows) => componentsOf(rows, rate, day).includes('Energy'))
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { renderBill } from '../../../../infra/commands/explain.js'
+import { readVariance } from '../../../../infra/operations/panels/variance.js'
 import { type Explanation, explain } from '../../../../pipeline/bills/variance/explain.js'
 import { customerAt } from '../../customers/registering.js'
 import { billRig, steady } from '../rig.js'
@@ -229,6 +230,13 @@ t.test('lines of a period count once, however many documents it has', async (t) 
       FROM bill_variance WHERE meter_id = 'twice'`,
   })
   t.same(found, [{ billed: '122', causes: { taxAndFees: '4.15' } }])
+})
+
+t.test('operations shows the latest run, not one as of an earlier instant', async (t) => {
+  const shown = await readVariance(rig)
+  await rig.bill({ start: '2026-01-01', asOf: new Date('2026-02-02') })
+  t.match(shown, { cycle: '7', from: '2026-01-01' })
+  t.same(await readVariance(rig), shown)
 })
 
 t.test('a run leaves no table of its own behind', async (t) => {

@@ -110,10 +110,11 @@ const tables: Readonly<Record<string, ErasedTable>> = {
     },
   },
   restatement: {
-    isTaken: isAtPlace,
-    of: ({ account, site, meter }: Row, at: number) => {
+    isTaken: (row: Row) => isAtPlace(row) || isUnnamed(row),
+    of: ({ account, site, meter, day }: Row, at: number) => {
       const old = { old_account_number: account, old_external_site_id: site }
-      return { ...old, meter_id: meter, new_version: version(at) }
+      const starts_at = `2024-06-0${day}T00:00:00Z`
+      return { ...old, meter_id: meter, starts_at, new_version: version(at) }
     },
   },
   bill_line_row: {
@@ -124,14 +125,16 @@ const tables: Readonly<Record<string, ErasedTable>> = {
   },
   invoice_line_row: {
     isTaken: isOfAccount,
-    of: ({ account }: Row, at: number) => ({ account_number: account, version: version(at) }),
+    of: ({ account }: Row, at: number) => {
+      return { account_number: account, line_number: at, version: version(at) }
+    },
   },
   reject: {
-    isTaken: ({ account }: Row) => erasures.some((one) => one.accountNumber === account),
-    of: ({ account, site }: Row, line: number) => ({
+    isTaken: (row: Row) => isAtPlace(row) || isAtMeter(row),
+    of: ({ account, site, meter }: Row, line: number) => ({
       arrival: 1,
       line,
-      raw: `x, "${account}",${site}`,
+      raw: `x, "${account}",${site},${meter}`,
     }),
   },
 }

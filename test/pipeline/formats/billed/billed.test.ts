@@ -157,14 +157,21 @@ t.test('a rejected period has the line, the text and the reason of its sender', 
     consumption(`REJ${at}`, [...actual, '7', '20040107100333', 'A', '', '', '1']),
   )
   const bad = consumption('REJX', [...actual, '7', '20031005235959', 'A', '', '', '4.5'])
-  const file = Buffer.from(market(...good, '550,N,,E,', bad))
+  const signed = bad
+    .replace('METSER1,E', 'METSER1,I')
+    .replace('20031005235959', '20040107100333')
+    .replace('4.5', '-1.5')
+  const file = Buffer.from(market(...good, '550,N,,E,', bad, signed))
   const setting: Setting = { format: { name: 'nem13' }, feed: 'Billing' }
   const checked = await loader.check(file, setting)
   const { verdict, badRows } = await loader.load(file, setting)
-  t.match(verdict, { status: 'published', rows: { accepted: 200, rejected: 1 } })
-  t.equal(verdict.quantity?.rejected, '4.5')
+  t.match(verdict, { status: 'published', rows: { accepted: 200, rejected: 2 } })
+  t.equal(verdict.quantity?.rejected, '3')
   const detail = 'the current read is not on a later day than the previous'
-  t.match(badRows, [{ line: 203, column: '', code: 'BAD_RECORD', detail, row: bad }])
+  t.match(badRows, [
+    { line: 203, column: '', code: 'BAD_RECORD', detail, row: bad },
+    { line: 204, code: 'NEGATIVE', detail: /set generation: positive/, row: signed },
+  ])
   t.same(checked.badRows, badRows)
 })
 

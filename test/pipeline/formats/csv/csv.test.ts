@@ -46,6 +46,14 @@ t.test('a header that cannot be split is refused; no row takes its place', async
   }
 })
 
+t.test('an identifier of two columns needs both', async (t) => {
+  const own = { format: { ...format, columns: { ...columns, meter: ['Meter', 'Device'] } } }
+  const rows = ['A,B,2026-01-01 00:00,1', 'A,,2026-01-01 00:00,2', ',B,2026-01-01 00:00,3', '']
+  const { plain } = await convert(['Meter,Device,Time,Value', ...rows].join('\n'), own)
+  const meters = rowsOf(plain).map((row) => row.split(',')[2])
+  t.same(meters.slice(-3), ['A-B', '', ''])
+})
+
 t.test('settings that contradict each other are refused in the profile', async (t) => {
   const cases: readonly (readonly [more: object, reason: RegExp])[] = [
     [{ columns: { meter: 'M', time: 'T' } }, /either quantity, or values/],
@@ -133,6 +141,21 @@ t.test('times, numbers and quotes are those of the plain layout', async (t) => {
     '"M ""1"", a","M ""1"", a","M ""1"", a",2026-01-02 03:15,0.0025,0,',
     'M,M,M,2026-01-02 03:15,?,0,',
   ])
+})
+
+t.test('a long decimal is converted exactly, or refused', async (t) => {
+  const binary = '0.001000000000000000020816681711721685133294202387332916259765625'
+  for (const [more, sent, found] of [
+    [{ unit: 'Wh' }, binary, `0.000${binary.slice(2)}`],
+    [{ unit: 'MWh' }, binary, `1.${binary.slice(5)}`],
+    [{ unit: 'Wh' }, `0.001${'0'.repeat(1_000)}`, '?'],
+    [{}, `0.001${'0'.repeat(1_000)}`, '?'],
+  ] as const) {
+    const { plain } = await convert(text(`M,2026-01-02,${sent}`), {
+      format: { ...format, ...more },
+    })
+    t.equal(rowsOf(plain)[0]?.split(',')[4], found)
+  }
 })
 
 t.test(

@@ -21,6 +21,7 @@ t.test('received energy is subtracted exactly', async (t) => {
     ['0.3', '0.1', '0.2'],
     ['0', '0', '0'],
     ['-0', '0.0', '0'],
+    [`1.5${'0'.repeat(100)}1`, `0.5${'0'.repeat(100)}1`, '1'],
     ['123456789.000001', '0.000002', '123456788.999999'],
   ]
   for (const [delivered, received, net] of cases) {
@@ -40,6 +41,7 @@ t.test('a row of which the quantity or its sign is not sure is rejected', async 
     ['1.5', '', ''],
     ['', '1.5', ''],
     ['1.5', 'x', '?'],
+    ['1.5', `0.5${'0'.repeat(1_000)}`, '?'],
     ['1.5', '-0.25', 'NEGATIVE'],
     ['-1.5', '0.25', 'NEGATIVE'],
     ['1.5', '', '1.5', empty],

@@ -53,6 +53,33 @@ t.test('what is not a date with a month stays as it is', async (t) => {
   t.same((await timestampsOf(['31-Feb-2026 01:00'])).timestamps, ['2026-02-31 01:00'])
 })
 
+t.test('the date order is proved by dates as they are written', async (t) => {
+  const days = ['01/12/2026 24:00', '02/12/2026 24:00', '31/12/2026 24:00', '2026-12-31 24:00']
+  for (const dateOrder of ['MDY', 'DMY'] as const) {
+    const { ending } = await timestampsOf(days, { dateOrder })
+    t.same([...(ending.dates ?? [])], ['01/12/2026', '02/12/2026', '31/12/2026'], dateOrder)
+  }
+  const { ending } = await timestampsOf(['01.12.2026 24:00'], { dateOrder: 'MDY' })
+  t.same([...(ending.dates ?? [])], ['01/12/2026'])
+})
+
+t.test('the day of a wide row may be the 24th, and never is a time 24:00', async (t) => {
+  const columns = { meter: 'Meter', time: 'Day', values: { from: 'H1', count: 24 } }
+  const setting = { format: { name: 'csv', delimiter: ';', interval: 3_600, columns } }
+  const hours = Array.from({ length: 24 }, (_, at) => `H${at + 1}`)
+  const firstOf = async (day: string) => {
+    const file = `Meter;Day;${hours.join(';')}\nM;${day};${hours.map(() => '1').join(';')}\n`
+    const [, record] = (await convert(file, setting)).records
+    return record?.refused?.code ?? record?.rows.split(',')[3]
+  }
+  for (const day of ['January 24, 2026', 'Jan 24 2026', '24 Jan 2026', '20260124 00:00']) {
+    t.equal(await firstOf(day), '2026-01-23T14:00:00Z', day)
+  }
+  for (const day of ['2026-01-24 24:00', '202601242400', '2026-01-24-24.00.00']) {
+    t.equal(await firstOf(day), 'NOT_A_TIME', day)
+  }
+})
+
 t.test('a time of day with AM and PM is that of a clock of 24 hours', async (t) => {
   const cases: readonly (readonly [date: string, timeOfDay: string, plain: string])[] = [
     ['01-Jan-2026', '12:15 AM', '2026-01-01 00:15'],

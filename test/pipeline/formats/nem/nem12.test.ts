@@ -60,6 +60,14 @@ t.test('a record that does not fit is refused with its line and the reason', asy
       4,
       /behind the 900 record/,
     ],
+    'generation with a sign of its own': [
+      block(
+        '200,NMI1,B1,B1,B1,N1,M1,kWh,30,',
+        `300,20260301,${day(48, (at) => (at === 7 ? '-0.5' : '0'))},A`,
+      ),
+      4,
+      /the file itself has signs, set generation: positive/,
+    ],
     'a line beyond the limit': [block(`300,20260301,${day(3_000)},A`), 3, /longer than/],
   }
   for (const [what, [text, line, reason]] of Object.entries(cases)) {
@@ -68,6 +76,34 @@ t.test('a record that does not fit is refused with its line and the reason', asy
     t.equal(refused[0]?.line, line, what)
     t.match(refused[0]?.refused?.detail, reason, what)
   }
+})
+
+t.test('no day goes to the meter before where its own 200 record cannot be read', async (t) => {
+  const own = `300,20260302,${day(48, () => '2')},A`
+  const before = `300,20260301,${day(48)},A`
+  const lost: readonly (readonly string[])[] = [
+    [before, '2O0,NMI2,E1,E1,E1,N1,M2,kWh,30,'],
+    [before, '"200",NMI2,E1,E1,E1,N1,M2,kWh,30,'],
+    [before, '20', '0,NMI2,E1,E1,E1,N1,M2,kWh,30,'],
+    [before, `200,NMI2,${'E1'.repeat(3_000)},E1,E1,N1,M2,kWh,30,`],
+    [before, '200,NMI2,E1,E1,E1,N1,M2,kWh,7,'],
+  ]
+  for (const lines of lost) {
+    const { plain, records } = await convert(block(...lines, own, own), { format })
+    const loaded = rowsOf(plain).filter((row) => row.startsWith('NMI1,'))
+    t.equal(total(loaded.join('\n')), '48', lines.join('\n'))
+    const reasons = records.flatMap(({ refused }) =>
+      refused === undefined ? [] : [refused.detail],
+    )
+    t.equal(reasons.filter((reason) => /no usable 200 record is before it/.test(reason)).length, 2)
+  }
+  const joined = `${before},,,20260302093000,,200,NMI2,E1,E1,E1,N1,M2,kWh,30,`
+  const { records } = await convert(block(joined, own), { format })
+  t.match(
+    records.flatMap(({ refused }) => (refused === undefined ? [] : [refused.detail])),
+    [/another record follows on the same line/, /no usable 200 record is before it/],
+  )
+  t.equal(total((await convert(block(`${before},,,20260302093000,,, ,`), { format })).plain), '48')
 })
 
 t.test('a refused record counts with the sum of its values', async (t) => {

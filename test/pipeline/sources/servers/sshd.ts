@@ -26,9 +26,12 @@ export interface Sshd {
 
 /**
  * Debian's OpenSSH server with keys of its own in `path`, on a free port of loopback; `denied` are
- * requests that it does not know, as servers of others.
+ * requests that it does not know, as servers of others. `program` runs instead of its SFTP server.
  */
-export async function createSshd(path: string, denied?: string): Promise<Sshd> {
+export async function createSshd(
+  path: string,
+  { denied, program: own }: { readonly denied?: string; readonly program?: string } = {},
+): Promise<Sshd> {
   const program = ensureProgram('/usr/sbin/sshd', 'openssh-server')
   if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true, mode: 0o755 })
   const keyAt = (name: string) => {
@@ -57,7 +60,7 @@ export async function createSshd(path: string, denied?: string): Promise<Sshd> {
       'UsePAM no',
       'PidFile none',
       'MaxStartups 100',
-      `Subsystem sftp internal-sftp${denied === undefined ? '' : ` -P ${denied}`}`,
+      `Subsystem sftp ${own ?? `internal-sftp${denied === undefined ? '' : ` -P ${denied}`}`}`,
       '',
     ].join('\n'),
   )

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { demoCertificates } from '../../../../infra/demo/certificates.js'
+import { anyPort } from '../../../rig/any-port.js'
 import { ensureProgram } from '../../../rig/debian.js'
 import { untilListening } from './listening.js'
 
@@ -23,22 +24,21 @@ export interface VsftpdOptions {
   readonly tls: 'explicit' | 'implicit' | 'off'
   /** An address of loopback: beside another, something else may stand on the same ports. */
   readonly host?: string
+  /** A command that it refuses to everyone. */
+  readonly denied?: string
 }
 
 const dataPortCount = 8
-/** Below those that the system gives to connections, which come and go while a test runs. */
-const portMin = 10_000
-const portCount = 8_000
 
 /** Debian's vsftpd on a port of its own, with the rights of who starts it. */
 export async function createVsftpd(options: VsftpdOptions): Promise<Vsftpd> {
-  const { path, tls, host = '127.0.0.1' } = options
+  const { path, tls, host = '127.0.0.1', denied } = options
   const program = ensureProgram('/usr/sbin/vsftpd', 'vsftpd')
   const { caFile, certFile, keyFile } = demoCertificates(join(path, 'certificates'))
   const password = 'correct-horse'
   const passwords = join(path, 'passwords')
   writeFileSync(passwords, `${password}\n`, { mode: 0o600 })
-  const port = portMin + Math.floor(Math.random() * portCount)
+  const port = anyPort()
   const settings: Readonly<Record<string, string | number>> = {
     listen: 'YES',
     background: 'NO',
@@ -58,6 +58,7 @@ export async function createVsftpd(options: VsftpdOptions): Promise<Vsftpd> {
     use_localtime: 'NO',
     pasv_min_port: port + 1,
     pasv_max_port: port + dataPortCount,
+    ...(denied && { cmds_denied: denied }),
     ...(tls !== 'off' && {
       ssl_enable: 'YES',
       allow_anon_ssl: 'YES',

@@ -7,11 +7,12 @@ import { settle } from '../../../../pipeline/steps/settle.js'
 import type { Store } from '../../../../pipeline/store/clickhouse.js'
 import { buildDays, buildDaysAgain } from '../../../../pipeline/usage/days/build.js'
 import { verify } from '../../../../pipeline/verify/verify.js'
+import { momentsOf } from '../../../rig/sample.js'
 import { createLineByHand } from '../../by-hand.js'
 import { type At, customerAt, registeringAt } from '../../customers/registering.js'
 import { dyingStore } from '../../dying.js'
 import { createErasing } from '../../steps/erasing.js'
-import { sameAsReads, sameDays } from './same-days.js'
+import { sameAsReads, sameDays, sameOfMeter } from './same-days.js'
 
 const line = await createLineByHand(t)
 const { context, takeIn } = line
@@ -142,9 +143,12 @@ t.test('days of an erased account are gone from the disk', async (t) => {
   ])
 })
 
-/** Runs a step that dies behind its first write, then its second and so on, until it lives. */
+const isTried = momentsOf(9)
+
+/** Runs a step that dies behind one of its writes, then behind a later one and so on, until it lives. */
 async function dieAtEach(step: (own: Store, at: number) => Promise<unknown>): Promise<number> {
   for (let at = 1; ; at++) {
+    if (!isTried(at)) continue
     const { mortal, died } = dyingStore(store, { at, when: 'behind' })
     await step(mortal, at).catch((error: unknown) => {
       if (!died()) throw error
@@ -162,12 +166,12 @@ t.test('a worker may die behind any write between verdict and stored days', asyn
       await reconcile(mortal, arrival)
       await buildDays(own)
     } finally {
-      await sameAsReads(t, store, `dead behind write ${at}`)
+      await sameOfMeter(t, store, 'M1')
       await reconcile(context, arrival)
       await settle(context, arrival)
     }
   })
-  t.ok(writes > 8, `it died behind each of ${writes} writes`)
+  t.ok(writes > 8, `it has about ${writes} writes`)
   await sameDays(t, store, 'afterwards')
 })
 
@@ -183,7 +187,7 @@ t.test('so may an erasure, and the run that goes on with it', async (t) => {
       await eraseDue({ ...context, store: own, ledger: createLedger(own, context.now) })
     } finally {
       if (at % 4 === 0) while (await buildDays(store));
-      await sameAsReads(t, store, `dead behind write ${at}`)
+      await sameOfMeter(t, store, 'M9')
     }
   })
   t.ok(writes > 0)
@@ -208,7 +212,7 @@ t.test('stored days that differ from their reads are found, and made again', asy
   ]) {
     await store.command({ sql: lose, settings: { mutations_sync: 1 } })
     const [found] = (await damage()).filter(({ kind }) => kind === 'days')
-    t.match(found, { subject: '2024-06-03', detail: /1 meters on 2024-06-03/ })
+    t.match(found, { subject: '2024-06-03', rows: 1, detail: /1 meters on 2024-06-03/ })
     await buildDaysAgain(store, ['2024-06-03'])
     await sameDays(t, store, 'made again')
   }

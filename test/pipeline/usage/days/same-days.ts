@@ -18,15 +18,26 @@ const fromReads = `SELECT meter_id, commodity, local_day, argMin((length, u, q, 
   )
   GROUP BY meter_id, commodity, local_day`
 
-const expected = `SELECT ${columns} FROM (${fromReads}) ORDER BY meter_id, local_day, commodity`
-
 /** Every day is what its reads add up to, whatever is stored and whatever is stale. */
 export async function sameAsReads(t: Test, store: Store, what: string): Promise<void> {
-  const days = await store.rows({
-    sql: `SELECT ${columns} FROM usage_day WHERE intervals_present > 0
-      ORDER BY meter_id, local_day, commodity`,
-  })
-  t.same(days, await store.rows({ sql: expected }), what)
+  t.same(...(await bothOf(store)), what)
+}
+
+/** The same of the days of one meter. */
+export async function sameOfMeter(t: Test, store: Store, meter: string): Promise<void> {
+  t.same(...(await bothOf(store, `meter_id = '${meter}'`)), meter)
+}
+
+async function bothOf(
+  store: Store,
+  where = '1',
+): Promise<[readonly unknown[], readonly unknown[]]> {
+  const read = (from: string) =>
+    store.rows({
+      sql: `SELECT ${columns} FROM ${from} WHERE intervals_present > 0 AND ${where}
+        ORDER BY meter_id, local_day, commodity`,
+    })
+  return [await read('usage_day'), await read(`(${fromReads})`)]
 }
 
 /** The same before the stale days are stored and after it, when nothing is stale any more. */

@@ -55,5 +55,57 @@ t.test('days that turn out to be days are stored once', async (t) => {
     { day: 3, seconds: 86_400, rows: 1, sum: 4 },
     { day: 4, seconds: 86_400, rows: 1, sum: 3 },
   ])
+  const corrected = await send([row('D', 3, 480, 9)], 'Gas')
+  t.match(corrected, { restated: { rows: 1 }, notes: { provisionalMeters: undefined } })
+  await isSound(t)
+})
+
+t.test(
+  'an hour of a meter whose daily reads came as dates takes the place of no day',
+  async (t) => {
+    await send(['A,S-E,E,5/31/2024,20', 'A,S-E,E,6/1/2024,24'], 'Gas')
+    for (const hour of [4, 5]) {
+      const pushed = await send(hourly('E', 1, ends([hour]), 1), 'Gas')
+      t.match(pushed, { restated: { rows: 0 }, notes: { provisionalMeters: 1 } })
+    }
+    const corrected = await send(['A,S-E,E,6/1/2024,25'], 'Gas')
+    t.match(corrected, { restated: { rows: 1, netQuantity: '1' } })
+    const proving = await send(hourly('E', 2, ends(wholeDay.slice(0, 23)), 1), 'Gas')
+    t.match(proving.notes, { rekeyed: { rows: 2 } })
+    t.same(await series('E'), [
+      { day: 1, seconds: 3_600, rows: 2, sum: 2 },
+      { day: 1, seconds: 86_400, rows: 1, sum: 25 },
+      { day: 2, seconds: 3_600, rows: 23, sum: 23 },
+      { day: 31, seconds: 86_400, rows: 1, sum: 20 },
+    ])
+    await isSound(t)
+  },
+)
+
+t.test('where times are at the start, an hour takes the place of no day either', async (t) => {
+  const atStart = await createLineByHand(t)
+  const { send, series, isSound } = createMeters(atStart)
+  await send(['A,S-E,E,6/1/2024,24'], 'Gas')
+  for (const hour of [0, 4, 5]) {
+    const pushed = await send(hourly('E', 2, [hour], 1), 'Gas')
+    t.match(pushed, { restated: { rows: 0 }, notes: { provisionalMeters: 1 } })
+  }
+  await send(['A,S-E,E,6/2/2024,24'], 'Gas')
+  const proving = await send(hourly('E', 3, wholeDay, 1), 'Gas')
+  t.match(proving.notes, { rekeyed: { rows: 2 } })
+  t.match(await series('E'), [
+    { day: 1, seconds: 86_400, sum: 24 },
+    { day: 2, seconds: 3_600, rows: 2 },
+    { day: 2, seconds: 86_400, rows: 1, sum: 24 },
+    { day: 3, seconds: 3_600, rows: 24 },
+  ])
+  await send(
+    [1, 2, 3].map((day) => row('T', day, 480, 4)),
+    'Gas',
+  )
+  for (const [minutes, provisionalMeters] of [[480], [540, 1]] as const) {
+    const pushed = await send([row('T', 4, minutes, 4)], 'Gas')
+    t.match(pushed, { restated: { rows: 0 }, notes: { provisionalMeters } })
+  }
   await isSound(t)
 })

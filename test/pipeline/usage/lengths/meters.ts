@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { register } from '../../../../pipeline/customers/registrations.js'
 import { reconcile } from '../../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../../pipeline/steps/settle.js'
 import { sql, typed } from '../../../../pipeline/store/sql.js'
@@ -6,6 +7,7 @@ import { buildAllDays } from '../../../../pipeline/usage/days/build.js'
 import { compareDays } from '../../../../pipeline/usage/days/compare.js'
 import { countRowsByArrival } from '../../../../pipeline/verify/count.js'
 import type { LineByHand } from '../../by-hand.js'
+import { customerAt, registeringAt } from '../../customers/registering.js'
 
 const clock = (minutes: number) =>
   `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}`
@@ -13,6 +15,13 @@ const clock = (minutes: number) =>
 /** A row of a meter at some minutes of a day of June 2024. */
 export const row = (meter: string, day: number, minutes: number, quantity: number) =>
   `A,S-${meter},${meter},6/${day}/2024 ${clock(minutes)},${quantity}`
+
+/** Such rows under another account. */
+export const under = (account: string, rows: readonly string[]) =>
+  rows.map((one) => one.replace(/^A,/, `${account},`))
+
+/** The client who has an account at a meter. */
+export const clientOf = (account: string, meter: string) => `${account}-${meter}`
 
 export const hourly = (meter: string, day: number, hours: readonly number[], quantity: number) =>
   hours.map((hour) => row(meter, day, hour * 60, quantity))
@@ -39,6 +48,17 @@ export function createMeters({ context, takeIn }: LineByHand) {
     })
   return {
     name,
+    /** Registers a client for each account at each meter; see `clientOf`. */
+    enter: (meterIds: readonly string[], accounts: readonly string[] = ['A'], own = context) =>
+      register(
+        { ...registeringAt(store), profile: own.profile },
+        meterIds.flatMap((meterId) =>
+          accounts.map((accountNumber) => {
+            const clientId = clientOf(accountNumber, meterId)
+            return customerAt({ clientId, accountNumber, externalSiteId: `S-${meterId}`, meterId })
+          }),
+        ),
+      ),
     send: async (rows: readonly string[], feed = 'Electric', own = context) => {
       const arrival = await takeIn(name(feed), rows)
       await reconcile(own, arrival)

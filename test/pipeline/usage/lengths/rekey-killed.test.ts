@@ -1,23 +1,25 @@
 import t, { type Test } from 'tap'
-import { register } from '../../../../pipeline/customers/registrations.js'
 import { createLedger } from '../../../../pipeline/ledger/ledger.js'
 import { reconcile } from '../../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../../pipeline/steps/settle.js'
 import { dropStaging } from '../../../../pipeline/store/staging.js'
+import { momentsOf, someOf } from '../../../rig/sample.js'
 import { createLineByHand } from '../../by-hand.js'
 import { createConsumer } from '../../customers/consumer.js'
-import { customerAt, registeringAt } from '../../customers/registering.js'
 import { dyingStore } from '../../dying.js'
 import { createMeters, hourly, wholeDay } from './meters.js'
 
 const line = await createLineByHand(t)
 const { context, takeIn } = line
 const { store } = context
-const { name, send, series, isSound } = createMeters(line)
+const { name, enter, send, series, isSound } = createMeters(line)
 const consumer = createConsumer(store)
 
 /** More than a verdict and its attach have. */
-const writesMax = 40
+const writesMax = 42
+const isTried = momentsOf(5, writesMax - 1)
+const moments = Array.from({ length: writesMax }, (_, at) => at).filter(isTried)
+const metersOf = (prefix: string) => moments.map((at) => `${prefix}${at}`)
 
 interface Killed {
   readonly meters: readonly string[]
@@ -29,26 +31,17 @@ interface Killed {
   readonly losesStaging: boolean
 }
 
-/** Kills the worker at each write of a verdict; whoever pulls by number must have the same in the end. */
+/** Kills the worker at writes of a verdict; whoever pulls by number must have the same in the end. */
 async function killAtEachWrite(t: Test, { meters, proving, ...killed }: Killed): Promise<void> {
   const { before, after, losesStaging } = killed
-  await register(
-    registeringAt(store),
-    meters.map((meterId) =>
-      customerAt({
-        clientId: meterId,
-        accountNumber: 'A',
-        externalSiteId: `S-${meterId}`,
-        meterId,
-      }),
-    ),
-  )
+  await enter(meters)
+  await consumer.pull()
   let isDead = true
-  for (const [at, meter] of meters.entries()) {
+  for (const [index, at] of moments.entries()) {
     if (!isDead) break
+    const meter = meters[index] as string
     t.same(await series(meter), before)
     const arrival = await takeIn(name(), proving(meter))
-    await consumer.pull()
     const when = at % 2 ? 'before' : 'behind'
     const { mortal, died } = dyingStore(store, { at: at + 1, when })
     const own = { ...context, store: mortal, ledger: createLedger(mortal, context.now) }
@@ -64,13 +57,11 @@ async function killAtEachWrite(t: Test, { meters, proving, ...killed }: Killed):
     await consumer.pull()
     t.same(await consumer.differences(), [], `who pulls, write ${at + 1}`)
   }
-  t.notOk(isDead, 'each write was the last one once')
+  t.notOk(isDead, 'the last writes were met')
   await isSound(t)
 }
 
-const metersOf = (prefix: string) => Array.from({ length: writesMax }, (_, at) => `${prefix}${at}`)
-
-t.test('a reader sees reads under one length, whenever the worker dies', async (t) => {
+async function newReads(t: Test): Promise<void> {
   const meters = metersOf('N')
   for (const [day, hour] of [
     [1, 8],
@@ -91,21 +82,28 @@ t.test('a reader sees reads under one length, whenever the worker dies', async (
     ],
     losesStaging: false,
   })
-})
+}
 
-for (const losesStaging of [false, true]) {
-  const how = losesStaging ? 'with its staging tables' : 'alone'
-  t.test(`so it is where the file has nothing new, and the worker dies ${how}`, async (t) => {
-    const meters = metersOf(losesStaging ? 'L' : 'K')
-    for (const hour of [8, 9, 10]) {
-      await send(meters.flatMap((meter) => hourly(meter, 1, [hour], 2)))
-    }
-    await killAtEachWrite(t, {
-      meters,
-      proving: (meter) => hourly(meter, 1, [8, 9, 10], 2),
-      before: [{ day: 1, seconds: 900, rows: 3, sum: 6 }],
-      after: [{ day: 1, seconds: 3_600, rows: 3, sum: 6 }],
-      losesStaging,
-    })
+async function nothingNew(t: Test, losesStaging: boolean): Promise<void> {
+  const meters = metersOf(losesStaging ? 'L' : 'K')
+  for (const hour of [8, 9, 10]) {
+    await send(meters.flatMap((meter) => hourly(meter, 1, [hour], 2)))
+  }
+  await killAtEachWrite(t, {
+    meters,
+    proving: (meter) => hourly(meter, 1, [8, 9, 10], 2),
+    before: [{ day: 1, seconds: 900, rows: 3, sum: 6 }],
+    after: [{ day: 1, seconds: 3_600, rows: 3, sum: 6 }],
+    losesStaging,
   })
+}
+
+const scenes: readonly (readonly [string, (t: Test) => Promise<void>])[] = [
+  ['with new reads', newReads],
+  ['with nothing new', (t) => nothingNew(t, false)],
+  ['with nothing new, and its staging tables go too', (t) => nothingNew(t, true)],
+]
+
+for (const [file, check] of someOf(scenes)) {
+  t.test(`a reader sees reads under one length, whenever the worker dies: a file ${file}`, check)
 }

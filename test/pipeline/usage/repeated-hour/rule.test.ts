@@ -79,6 +79,15 @@ t.test(
     t.equal(hoursOf('0:00 1:00 2:00', { length: hour }), 'd?', 'both are there')
     t.equal(hoursOf('0:45 1:00 1:15 1:30 1:45 2:00'), 'd? d? d? d?')
     t.equal(hoursOf('2:00 1:00', { length: hour }), 's', 'in any order')
+    t.equal(
+      hoursOf('1:30 1:45 1:00 1:15 2:00 2:15'),
+      'd? d? d? d?',
+      'a step back may be the change',
+    )
+    t.equal(hoursOf('2:15 2:00 1:15 1:00 1:45 1:30'), 'd? d? d? d?', 'newest first')
+    t.equal(hoursOf('0:45 1:30 1:45 1:00 1:15'), 'd? d? d? d?')
+    t.equal(hoursOf('1:30 1:45 1:00 1:15 2:00', { had: `${first} 2:00` }), 'x x x x')
+    t.equal(hoursOf('1:30 1:00 1:45 1:15 2:00'), 's s s s', 'rows in no order')
     t.notOk(needsStore(nightOf(first)))
     t.ok(needsStore(nightOf('1:00')))
   },

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { PipelineContext } from '../../../../pipeline/context.js'
 import { reconcile } from '../../../../pipeline/steps/reconcile.js'
+import { sample, someOf } from '../../../rig/sample.js'
 import { aroundWrites } from '../../dying.js'
 import { createDeliveries } from './deliveries.js'
 
@@ -24,10 +25,22 @@ const wall = (index: number, minutes = 15) => {
 const truth = night.map((_, index) => `${wall(index)} ${index + 1}`)
 
 t.test('rows that are pushed one by one are each at their hour', async (t) => {
-  for (const [index, time] of night.entries()) {
-    const state = await deliver(detroit, [rowOf('ONE', time, index + 1)], { isPush })
-    t.match(state, { status: 'published', rows: { accepted: 1, rejected: 0 } }, time)
-    t.match(state.notes, { ambiguousHourRows: 0 }, time)
+  /** The rows by themselves; in the short run those about 1:00. */
+  const [first, last] = sample({ short: [3, 9], long: [0, night.length] })
+  const rows = night.map((time, index) => rowOf('ONE', time, index + 1))
+  const pushes = [
+    rows.slice(0, first),
+    ...rows.slice(first, last).map((row) => [row]),
+    rows.slice(last),
+  ]
+  for (const push of pushes.filter(({ length }) => length > 0)) {
+    const state = await deliver(detroit, push, { isPush })
+    t.match(
+      state,
+      { status: 'published', rows: { accepted: push.length, rejected: 0 } },
+      push.join(),
+    )
+    t.match(state.notes, { ambiguousHourRows: 0 }, push.join())
   }
   t.same(await readsOf('ONE'), truth)
 })
@@ -179,7 +192,8 @@ function dying(behind: string): PipelineContext {
 
 t.test('a step that dies and runs again ends the same', async (t) => {
   await deliver(detroit, rowsOf('DIES', night.join(' ')))
-  for (const [index, behind] of ['_choice', 'AS again', 'reject'].entries()) {
+  const deaths = ['_choice', 'AS again', 'reject'].entries()
+  for (const [index, behind] of someOf([...deaths])) {
     const arrival = await arrive(detroit, [
       rowOf('DIES', '1:15', 60 + index),
       ...rowsOf(`NEW${index}`, '1:30 1:45 2:00', 10),

@@ -1,19 +1,15 @@
-import { isAscii } from 'node:buffer'
-import type { ChunkFormat, Decimals } from '../../schemas/manifest.js'
-import type { Quantity } from '../../schemas/quantity.js'
-import { parseRow } from '../files/csv.js'
-import { createDecimalsTally, type DecimalsTally } from '../files/decimals.js'
-import { lastQuantity, rowSpan } from '../files/rows.js'
-import type { SeenTimestamps } from './timestamps.js'
+import type { ChunkFormat, Decimals } from '../../../schemas/manifest.js'
+import type { Quantity } from '../../../schemas/quantity.js'
+import { parseRow } from '../../files/csv.js'
+import { createDecimalsTally, type DecimalsTally, plainMicros } from '../../files/decimals.js'
+import { lastQuantity, rowSpan } from '../../files/rows.js'
+import type { SeenTimestamps } from '../timestamps.js'
+import { countPlain } from './plain-rows.js'
 
 const newline = 10
 const carriageReturn = 13
-const blank = 32
 const comma = 44
 const quote = 34
-const point = 46
-const minus = 45
-const zero = 48
 
 /** What the bytes themselves say of a chunk, before the engine has seen it. */
 export interface Measure {
@@ -30,83 +26,78 @@ export interface Measure {
   readonly crlf: boolean
 }
 
+export interface MeasureRules {
+  readonly extraColumns?: number
+  /** A chunk with a longer row is judged row by row: the engine does not see how long a row is. */
+  readonly rowBytesMax?: number
+}
+
 /**
  * Counts rows and energy of a chunk of whole rows, so that what the engine later says it judged
  * can be held against what came in, and shows timestamps to `timestamps`.
  */
-export function measure(bytes: Buffer, timestamps: SeenTimestamps, extraColumns = 0): Measure {
-  const by = bytes.includes(quote) ? measureQuoted : measureLines
-  return by(bytes, timestamps, extraColumns)
+export function measure(
+  bytes: Buffer,
+  timestamps: SeenTimestamps,
+  { extraColumns = 0, rowBytesMax = Number.POSITIVE_INFINITY }: MeasureRules = {},
+): Measure {
+  const rules = { extraColumns, rowBytesMax }
+  if (bytes.includes(quote)) return measureQuoted(bytes, timestamps, rules)
+  return measurePlain(bytes, timestamps, rules) ?? measureLines(bytes, timestamps, rules)
 }
 
-/**
- * Identifiers with blanks around them, of a spreadsheet or a formula, may hold one of these, or a
- * character beyond ASCII.
- */
-const finePrint = [' ,', '+', 'E-', 'e-', '=', '@', '\x7f'].map((text) => Buffer.from(text))
-
-/** What a core has in its cache while it looks for one after the other. */
-const blockBytes = 262_144
-
-function hasFinePrint(bytes: Buffer): boolean {
-  for (let at = 0; at < bytes.length; at += blockBytes) {
-    // One byte more: a text of two may lie across the end.
-    const block = bytes.subarray(at, at + blockBytes + 1)
-    if (!isAscii(block) || finePrint.some((text) => block.includes(text))) return true
-  }
-  return false
+/** Fails at the first row that is not plain, which costs no more than the rows before it. */
+function measurePlain(
+  bytes: Buffer,
+  timestamps: SeenTimestamps,
+  { extraColumns, rowBytesMax }: Required<MeasureRules>,
+): Measure | undefined {
+  const rules = { extraColumns, rowBytesMax, firstRows, stride: timestampStride }
+  const counted = countPlain(bytes, rules, (start) => {
+    const { end } = lineAt(bytes, start)
+    seeTimestamp(bytes, { start, end, extraColumns }, timestamps)
+  })
+  return counted && { ...counted, rounded: 0, format: 'plain' }
 }
 
-/**
- * Where the next control character is from a place on, at the latest the end. Four bytes at a time: a
- * word has a byte below 0x20 where subtracting borrows from the high bit. Bytes that are not aligned
- * have no words.
- */
-function nextControl(bytes: Buffer, words: Int32Array, from: number): number {
-  let at = from
-  for (; at % 4 !== 0; at++) if (at >= bytes.length || (bytes[at] as number) < blank) return at
-  for (let place = at >> 2; place < words.length; place++, at += 4) {
-    const word = words[place] as number
-    if (((word - 0x20202020) & ~word & 0x80808080) !== 0) break
-  }
-  while (at < bytes.length && (bytes[at] as number) >= blank) at++
-  return at
+interface Line {
+  /** Without the line end. */
+  readonly end: number
+  /** Where the next line starts. */
+  readonly next: number
 }
 
-function wordsOf({ buffer, byteOffset, length }: Buffer): Int32Array {
-  const isAligned = byteOffset % 4 === 0
-  return new Int32Array(buffer, isAligned ? byteOffset : 0, isAligned ? length >> 2 : 0)
+function lineAt(bytes: Buffer, start: number): Line {
+  const found = bytes.indexOf(newline, start)
+  const at = found === -1 ? bytes.length : found
+  const isTrimmed = at > start && bytes[at - 1] === carriageReturn
+  return { end: isTrimmed ? at - 1 : at, next: at + 1 }
 }
 
 /** Exact integers end at 2^53; the running sum goes over into a bigint long before. */
 const sumMax = 1e15
 
-/**
- * One pass forward and a few steps back for each row: some 30 ns. Identifiers must not have anything but
- * ASCII, nor a control character, which none but a line end may be.
- */
-function measureLines(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: number): Measure {
+/** Rows of which each is one line, and some are not plain. */
+function measureLines(
+  bytes: Buffer,
+  timestamps: SeenTimestamps,
+  { extraColumns, rowBytesMax }: Required<MeasureRules>,
+): Measure {
   let lines = 0
   let rows = 0
   let sum = 0
   let micros = 0n
   let rounded = 0
   const tally = createDecimalsTally()
-  let isPlain = !hasFinePrint(bytes)
+  let isLong = false
   let crlf = false
-  const words = wordsOf(bytes)
-  for (let start = 0, at = 0; start < bytes.length; start = at + 1) {
-    at = nextControl(bytes, words, start)
-    while (at < bytes.length && bytes[at] !== newline) {
-      if (bytes[at] !== carriageReturn || bytes[at + 1] !== newline) isPlain = false
-      at = nextControl(bytes, words, at + 1)
-    }
-    lines++
-    const isTrimmed = at > start && bytes[at - 1] === carriageReturn
-    const end = isTrimmed ? at - 1 : at
-    crlf ||= isTrimmed
+  for (let start = 0, next = 0; start < bytes.length; start = next, lines++) {
+    const line = lineAt(bytes, start)
+    const { end } = line
+    next = line.next
+    crlf ||= bytes[end] === carriageReturn
     if (end === start) continue
-    if (bytes[start] === blank || bytes[start] === minus) isPlain = false
+    isLong ||= end - start > rowBytesMax
     let to = end
     for (let passed = 0; passed < extraColumns; passed++) to = lastComma(bytes, start, to)
     const last = lastComma(bytes, start, to)
@@ -116,7 +107,6 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: n
       micros += quantity.micros
       if (quantity.rounded) rounded++
       tally.seeText(bytes.toString('latin1', last + 1, to), to < bytes.length)
-      isPlain = false
     } else {
       sum += value
       tally.see(bytes, last + 1, to)
@@ -128,7 +118,7 @@ function measureLines(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: n
     if (isLookedAt(rows)) seeTimestamp(bytes, { start, end, extraColumns }, timestamps)
     rows++
   }
-  const format = isPlain ? 'plain' : 'lines'
+  const format = isLong ? 'unsplittable' : 'lines'
   const decimals = tally.decimals()
   return { lines, rows, micros: micros + BigInt(sum), rounded, decimals, format, crlf }
 }
@@ -144,7 +134,11 @@ function isLookedAt(row: number): boolean {
   return row < firstRows || row % timestampStride === 0
 }
 
-function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: number): Measure {
+function measureQuoted(
+  bytes: Buffer,
+  timestamps: SeenTimestamps,
+  { extraColumns, rowBytesMax }: Required<MeasureRules>,
+): Measure {
   let lines = 0
   let rows = 0
   let micros = 0n
@@ -157,7 +151,7 @@ function measureQuoted(bytes: Buffer, timestamps: SeenTimestamps, extraColumns: 
     const { end } = span
     lines += span.lines
     // The engine takes a carriage return at the start of a row for a part of the line end before.
-    isWhole &&= span.whole && bytes[start] !== carriageReturn
+    isWhole &&= span.whole && bytes[start] !== carriageReturn && end - start <= rowBytesMax
     crlf ||= bytes[end] === carriageReturn
     if (end > start) {
       const quantity =
@@ -220,33 +214,4 @@ function lastComma(bytes: Buffer, start: number, end: number): number {
   let at = end - 1
   while (at >= start && bytes[at] !== comma) at--
   return at
-}
-
-/** What millionths one unit of a number with so many decimals is. */
-const scales = [1e6, 1e5, 1e4, 1e3, 100, 10, 1] as const
-const microsMax = 1e15
-const digitsMax = 15
-
-/**
- * Millionths of a decimal; undefined where it is not as plain as `-12.345678`, or not small enough
- * to be exact.
- */
-function plainMicros(bytes: Buffer, start: number, end: number): number | undefined {
-  const from = bytes[start] === minus ? start + 1 : start
-  let value = 0
-  let pointAt = end
-  for (let at = from; at < end; at++) {
-    const digit = (bytes[at] as number) - zero
-    if (digit >= 0 && digit <= 9) value = value * 10 + digit
-    else if (bytes[at] === point && pointAt === end) pointAt = at
-    else return undefined
-  }
-  const isWhole = pointAt === end
-  const digits = end - from - (isWhole ? 0 : 1)
-  const decimals = isWhole ? 0 : end - 1 - pointAt
-  if (digits === 0 || digits > digitsMax || decimals > 6) return undefined
-  if (!isWhole && decimals === 0) return undefined
-  const micros = value * (scales[decimals] as number)
-  if (micros > microsMax) return undefined
-  return from > start ? -micros : micros
 }
