@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
 
 /** The native addon of chDB; undocumented, so its version is pinned and tested on upgrades. */
@@ -132,7 +132,9 @@ export function removeCutOff(storePath: string): readonly string[] {
   const removed: string[] = []
   for (const entry of readdirSync(databases, { withFileTypes: true })) {
     if (!entry.isSymbolicLink()) continue
-    const database = realpathSync(join(databases, entry.name))
+    // The link ends in the id of the database. In a copied folder it may lead to where the folder was.
+    const id = basename(readlinkSync(join(databases, entry.name)))
+    const database = join(storePath, 'store', id.slice(0, 3), id)
     for (const file of readdirSync(database)) {
       if (!madeAgain.test(file) || !file.endsWith('.sql')) continue
       if (isWhole(readFileSync(join(database, file), 'utf8'))) continue

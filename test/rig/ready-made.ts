@@ -31,7 +31,10 @@ export async function placeReadyMade(dataPath: string, profile: Profile): Promis
   const source = join(made, await keyOf(profile))
   if (!existsSync(source)) await make(source, profile)
   mkdirSync(dataPath, { recursive: true, mode: 0o700 })
-  cpSync(join(source, 'store'), join(dataPath, 'store'), { recursive: true })
+  cpSync(join(source, 'store'), join(dataPath, 'store'), {
+    recursive: true,
+    verbatimSymlinks: true,
+  })
 }
 
 /** Two processes may make the same folder; the first rename wins, and both folders are alike. */

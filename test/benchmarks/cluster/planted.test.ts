@@ -153,21 +153,14 @@ const trustingBroken: Spoil = (store) => {
   }
 }
 
-/** Gives up inserts into a table after some refusals. */
-const givingUp: Spoil = (store) => {
-  let last = ''
-  let times = 0
-  return {
-    ...store,
-    insert: (table, rows, settings) =>
-      store.insert(table, rows, settings).catch((error: unknown) => {
-        times = last === table ? times + 1 : 1
-        last = table
-        if (times < 5 || !(error instanceof Fault)) throw error
-        throw new Fault('STORE_REFUSED', error.message)
-      }),
-  }
-}
+/** Takes a refused insert for one that is never accepted. */
+const givingUp: Spoil = (store) => ({
+  ...store,
+  insert: (table, rows, settings) =>
+    store.insert(table, rows, settings).catch((error: unknown) => {
+      throw error instanceof Fault ? new Fault('STORE_REFUSED', error.message) : error
+    }),
+})
 
 /** Schedules of the seed: one with lag and an erasure, one with fail-over and bills. */
 const [erasure, bills] = [55, 76]
@@ -187,9 +180,9 @@ const defects: Readonly<Record<Property, readonly [schedule: number, spoil: Spoi
   'good files unfinished': [erasure, neverSettling],
   'statements refused': [bills, copyingReplicated],
 }
-/** Defects that need broken connections, and some refusals of one table; Keeper that is away brings these. */
+/** Defects that need broken connections, and refusals; Keeper that is away brings these. */
 const ofWeather: readonly (readonly [Property, readonly [number, Spoil]])[] = [
-  ['settled rows missing', [3, trustingBroken]],
+  ['good files quarantined', [3, trustingBroken]],
   ['statements refused', [81, givingUp]],
 ]
 const planted = [...Object.entries(defects), ...ofWeather] as [Property, readonly [number, Spoil]][]
