@@ -182,7 +182,7 @@ const defects: Readonly<Record<Property, readonly [schedule: number, spoil: Spoi
 }
 /** Defects that need broken connections, and refusals; Keeper that is away brings these. */
 const ofWeather: readonly (readonly [Property, readonly [number, Spoil]])[] = [
-  ['good files quarantined', [3, trustingBroken]],
+  ['good files unfinished', [3, trustingBroken]],
   ['statements refused', [81, givingUp]],
 ]
 const planted = [...Object.entries(defects), ...ofWeather] as [Property, readonly [number, Spoil]][]
