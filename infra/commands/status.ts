@@ -3,6 +3,7 @@ import { readHealed } from '../../pipeline/ledger/healed.js'
 import type { QueueCounts } from '../../pipeline/queues/bullmq.js'
 import { readSources } from '../../pipeline/sources/state.js'
 import { sql } from '../../pipeline/store/sql.js'
+import { isRepair } from '../../pipeline/verify/repaired.js'
 import { type OpenNotification, readOpenNotifications } from '../alerts/notifications.js'
 import { readOpenSystems } from '../operations/dismiss.js'
 import { type Problems, readProblems, renderMissing, renderStuck } from '../operations/problems.js'
@@ -140,7 +141,7 @@ function readLedger({ store: address, profile }: InUse) {
 
 const filesSql = sql`SELECT
     if(f.status = 'published' AND f.rows_rejected > 0, 'published with rejects', f.status) AS status,
-    toString(count()) AS files, toString(sum(rows_read)) AS rows,
+    toString(count()) AS files, toString(sumIf(rows_read, NOT ${isRepair})) AS rows,
     formatDateTime(max(received_at), '%F %T') AS newest
 FROM file_load AS f
 GROUP BY status

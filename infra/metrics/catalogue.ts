@@ -165,7 +165,7 @@ export const catalogue = {
     type: 'gauge',
     of: ['worker'],
     labels: ['feed', 'outcome'],
-    help: 'Rows of all published or quarantined files by outcome. Counted from the ledger, so they survive restarts and are the same in all workers.',
+    help: 'Rows of all published or quarantined files by outcome; a repair adds none. Counted from the ledger, so they survive restarts and are the same in all workers.',
     bound: `${perFeed}, by six outcomes`,
   },
   tieline_quantity: {

@@ -1,6 +1,7 @@
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { id, join, literal, sql } from '../../pipeline/store/sql.js'
 import { damageKinds, readLastVerifications } from '../../pipeline/verify/damage.js'
+import { isRepair } from '../../pipeline/verify/repaired.js'
 import { feedNames } from '../../schemas/feed.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { readOpenDamage } from '../operations/problems.js'
@@ -53,7 +54,7 @@ export async function readLedger(
         count() AS files, toUnixTimestamp(min(received_at)) AS oldest,
         toUnixTimestamp(maxIf(least(last_interval_end, received_at), last_interval_end IS NOT NULL)) AS newest,
         ${join(outcomes.map(sumsOf), sql`, `)}
-      FROM file_state FINAL
+      FROM (SELECT *, ${isRepair} AS repair FROM file_state FINAL)
       GROUP BY status, feed, company`,
     settings: queryBounds,
   })
@@ -89,9 +90,10 @@ async function readVerified(store: Store): Promise<readonly MetricSample[]> {
   ]
 }
 
+/** A repair brings rows back that its first file has counted. */
 function sumsOf(outcome: (typeof outcomes)[number]) {
   const [rows, quantity] = [id(`rows_${outcome}`), id(`quantity_${outcome}`)]
-  return sql`sum(${rows}) AS ${rows}, sum(${quantity}) AS ${quantity}`
+  return sql`sumIf(${rows}, NOT repair) AS ${rows}, sumIf(${quantity}, NOT repair) AS ${quantity}`
 }
 
 function filesOf(groups: readonly Group[]): readonly MetricSample[] {

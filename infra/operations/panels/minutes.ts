@@ -1,4 +1,5 @@
 import { sql, typed } from '../../../pipeline/store/sql.js'
+import { isRepair } from '../../../pipeline/verify/repaired.js'
 import type { Commodity } from '../../../schemas/feed.js'
 import { type PanelSource, query } from './query.js'
 
@@ -39,6 +40,7 @@ export async function readMinutes(source: PanelSource): Promise<Minutes> {
         UNION ALL
         SELECT published_at, toString(feed), 0, quantity_accepted FROM file_state FINAL
         WHERE arrival + ${arrivalsMax} > newest AND status = 'published' AND published_at >= since
+          AND NOT ${isRepair}
       )
       GROUP BY minute, feed`,
   )

@@ -1,6 +1,9 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { readLedger } from '../../../infra/metrics/ledger.js'
+import { readMinutes } from '../../../infra/operations/panels/minutes.js'
+import type { PanelSource } from '../../../infra/operations/panels/query.js'
 import { claimHeld, register } from '../../../pipeline/customers/registrations.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { receive } from '../../../pipeline/steps/receive.js'
@@ -64,6 +67,17 @@ async function repair(arrival: number): Promise<string> {
 const columns = 'meter_id, starts_at, seconds, quantity, account_number, external_site_id, version'
 const reads = () => find(`SELECT ${columns} FROM usage_current ORDER BY meter_id, starts_at`)
 
+/** Rows and quantities that operators are shown. */
+async function readCounts() {
+  const samples = await readLedger(store, context.profile)
+  const source = { store, profile: context.profile, now: () => new Date() } as PanelSource
+  const { quantity } = await readMinutes(source)
+  return [
+    samples.filter(({ name }) => name === 'tieline_rows' || name === 'tieline_quantity'),
+    Object.values(quantity).map((minutes) => minutes.reduce((sum, one) => sum + one, 0)),
+  ]
+}
+
 /** Every table with published rows is emptied by \`lose\`, and repaired. */
 async function sameAfterLoss(t: Test, state: () => Promise<unknown>, lose: string) {
   const before = await state()
@@ -112,7 +126,9 @@ t.test('what was published meanwhile stays in force', async (t) => {
   await store.command({ sql: lose, settings: { mutations_sync: 1 } })
   await load('08062024_Electric', hours('D', 'M5', 30, 2))
   t.same(await lost(), [first])
+  const counted = await readCounts()
   t.equal(await repair(first), 'published')
+  t.same(await readCounts(), counted, 'no row is counted twice')
   t.match(
     await find(
       "SELECT toString(quantity) AS quantity FROM usage WHERE meter_id = 'M5' ORDER BY starts_at",
