@@ -51,7 +51,10 @@ export async function orderRepair(
   const path = await findBytes(context, state)
   if (path === undefined) {
     const folders = [context.folders.archive, context.folders.quarantine].join(' and ')
-    return { obstacle: `${folders} do not have ${name} (arrival ${arrival}); restore a backup` }
+    const host = await hostThatRead(store, state, machine)
+    const elsewhere = host === undefined ? '' : `run tieline repair on ${host}, which read it, or `
+    const remedy = `${elsewhere}restore a backup`
+    return { obstacle: `${folders} do not have ${name} (arrival ${arrival}); ${remedy}` }
   }
   await recordAct(store, actor, { act: 'repair', subject: String(arrival), detail: name })
   const found = await attempt(path, () => stat(path))
@@ -61,6 +64,19 @@ export async function orderRepair(
   const claimed = await ledger.claim({ ...entry, ...kept, repairs: arrival })
   await queues.add('receive', { v: 1, arrival: claimed.arrival, machine }).catch(letPass)
   return { arrival: claimed.arrival, name, bytes: found.size }
+}
+
+/** The host of the machine that read and keeps a file, unless it is this one. */
+async function hostThatRead(
+  store: Store,
+  { manifest }: FileState,
+  machine: string,
+): Promise<string | undefined> {
+  if (manifest.machine === undefined || manifest.machine === machine) return undefined
+  const [found] = await store.rows<{ host: string }>({
+    sql: sql`SELECT host FROM machine FINAL WHERE machine = ${manifest.machine}`,
+  })
+  return found?.host
 }
 
 /** Where the bytes of a published file still are; a submitted one stayed where it was. */

@@ -1,10 +1,12 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readLedger } from '../../../infra/metrics/ledger.js'
 import { readMinutes } from '../../../infra/operations/panels/minutes.js'
 import type { PanelSource } from '../../../infra/operations/panels/query.js'
 import { claimHeld, register } from '../../../pipeline/customers/registrations.js'
+import { reportMachine } from '../../../pipeline/machine.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
@@ -12,6 +14,7 @@ import { settle } from '../../../pipeline/steps/settle.js'
 import { keptPath } from '../../../pipeline/verify/archive.js'
 import { orderRepair } from '../../../pipeline/verify/repair.js'
 import { verify } from '../../../pipeline/verify/verify.js'
+import { createFolder } from '../../rig/folder.js'
 import { momentsOf, someOf } from '../../rig/sample.js'
 import { createLineByHand } from '../by-hand.js'
 import { customerAt, registeringAt } from '../customers/registering.js'
@@ -213,6 +216,13 @@ t.test('a file that the archive lacks, or has with other bytes, is named', async
   )
   t.match(await repair(gone), /do not have DEMO_10062024_Electric\.csv \(arrival \d+\)/)
   t.match(await repair(altered), /do not have DEMO_11062024_Electric\.csv/)
+
+  await reportMachine(context)
+  const folder = createFolder(t)
+  const other = { ...context, machine: 'other', folders: { archive: folder, quarantine: folder } }
+  t.match(await orderRepair(other, actor, altered), {
+    obstacle: `run tieline repair on ${hostname()}, which read it, or restore a backup`,
+  })
 })
 
 t.test(
