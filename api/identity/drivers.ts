@@ -1,4 +1,4 @@
-import type { IdentitySettings } from '../../schemas/settings/gateway-identity.js'
+import type { IdentitySettings, ProviderSettings } from '../../schemas/settings/gateway-identity.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { Identity, IdentityOptions } from './identity.js'
 import { createIntrospection } from './introspection.js'
@@ -28,11 +28,16 @@ const drivers: Drivers = {
     combineIdentities(
       providers.map((one) => ({
         kind: one.kind,
-        issuer: one.kind === 'saml' ? one.issuer : undefined,
+        issuers: issuersOf(one),
         identity: createIdentity(one, options),
       })),
       options,
     ),
+}
+
+function issuersOf(settings: ProviderSettings): readonly string[] {
+  if (settings.kind === 'oidc') return settings.issuers.map(({ issuer }) => issuer)
+  return settings.kind === 'saml' ? [settings.issuer] : []
 }
 
 export function createIdentity(settings: IdentitySettings, options: DriverOptions): Identity {

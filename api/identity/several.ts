@@ -7,8 +7,8 @@ type Kind = ProviderSettings['kind']
 
 export interface Provider {
   readonly kind: Kind
-  /** Of a SAML provider. */
-  readonly issuer: string | undefined
+  /** Whose tokens or responses it takes; none are named where tokens are introspected. */
+  readonly issuers: readonly string[]
   readonly identity: Identity
 }
 
@@ -23,18 +23,15 @@ export function combineIdentities(
   { tokensCachedMax }: Pick<IdentityOptions, 'tokensCachedMax'>,
 ): Identity {
   const accepted = createTokenCache<Identity>(tokensCachedMax)
-  const of = (kind: Kind) =>
-    providers.filter((one) => one.kind === kind).map(({ identity }) => identity)
+  const of = (kind: Kind) => providers.filter((one) => one.kind === kind)
   const opaque = of('introspection')
-  const jwt = [...of('oidc'), ...opaque]
-  const saml = providers.filter(({ kind }) => kind === 'saml')
-  const askedFor = (token: string): readonly Identity[] => {
-    if (readJwt(token) !== undefined) return jwt
+  const jwts = [...opaque, ...of('oidc')]
+  const saml = of('saml')
+  const askedFor = (token: string): readonly Provider[] => {
+    const jwt = readJwt(token)
+    if (jwt !== undefined) return namedFirst(jwts, jwt.claims()?.['iss'])
     const text = isCanonical(token) ? Buffer.from(token, 'base64url').toString() : ''
-    if (!/^\s*</.test(text)) return opaque
-    const named = readIssuer(text)
-    const rank = ({ issuer }: Provider) => (issuer === named ? 0 : 1)
-    return saml.toSorted((a, b) => rank(a) - rank(b)).map(({ identity }) => identity)
+    return /^\s*</.test(text) ? namedFirst(saml, readIssuer(text)) : opaque
   }
   const identities = providers.map(({ identity }) => identity)
   return {
@@ -58,6 +55,12 @@ export function combineIdentities(
   }
 }
 
+/** The provider of an issuer before the others. */
+function namedFirst(providers: readonly Provider[], issuer: unknown): readonly Provider[] {
+  const isNamed = ({ issuers }: Provider) => issuers.some((one) => one === issuer)
+  return [...providers.filter(isNamed), ...providers.filter((one) => !isNamed(one))]
+}
+
 /** The issuer that an XML text seems to name. It only says who is asked first; nothing is believed. */
 function readIssuer(text: string): string | undefined {
   return /<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</.exec(text)?.[1]?.replaceAll('&amp;', '&')
@@ -65,7 +68,7 @@ function readIssuer(text: string): string | undefined {
 
 /** A token of another issuer is for the next provider. */
 function identifyBy(
-  [first, ...others]: readonly Identity[],
+  [first, ...others]: readonly Provider[],
   token: string,
   onAccepted: (identity: Identity) => void,
 ): Identified | Promise<Identified> {
@@ -73,10 +76,10 @@ function identifyBy(
   const pass = (identified: Identified): Identified | Promise<Identified> => {
     const isForeign = identified.kind === 'refused' && identified.reason === 'issuer'
     if (isForeign && others.length > 0) return identifyBy(others, token, onAccepted)
-    if (identified.kind === 'customer') onAccepted(first)
+    if (identified.kind === 'customer') onAccepted(first.identity)
     return identified
   }
-  const identified = first.identify(token)
+  const identified = first.identity.identify(token)
   return identified instanceof Promise ? identified.then(pass) : pass(identified)
 }
 

@@ -108,6 +108,27 @@ t.test('a token is for its issuer, whatever its key id says', async (t) => {
   }
 })
 
+t.test('a provider says nothing of tokens of another issuer', async (t) => {
+  const signer = createSigner()
+  const [one, two] = [await createIssuer(signer), await createIssuer(signer)]
+  const revoker = await createRevoker()
+  const strict = { ...oidc(one.url), algorithms: ['RS256'], tokenType: 'accessToken' }
+  const identity = open(t, [strict, oidc(two.url), revoker.settings])
+  t.teardown(async () => {
+    await Promise.all([identity.close(), one.close(), two.close(), revoker.close()])
+  })
+  const token = two.token({ claims: { sub: 'B' } })
+  t.match(await identity.identify(token), { kind: 'customer', clientId: 'B' })
+  t.match(await identity.identify(one.token({ claims: { sub: 'B' } })), { kind: 'refused' })
+  t.equal(revoker.asked(), 0)
+  const [, body, signature] = token.split('.')
+  const header = Buffer.from('{"alg":"HS256"}').toString('base64url')
+  const foreign = Buffer.from('{"iss":"https://opaque.example"}').toString('base64url')
+  t.match(await identity.identify([header, body, signature].join('.')), { reason: 'algorithm' })
+  await identity.identify([header, foreign, signature].join('.'))
+  t.equal(revoker.asked(), 1, 'a JWT of nobody else is introspected')
+})
+
 const first = 'https://first.example'
 
 /** Two SAML providers, `first` and `entityId`; each look at the clock of the budget is `step` later. */
