@@ -32,6 +32,7 @@ export function createAccounts({
   const semaphore = createSemaphore(checks.atOnce)
   const checkOnce = createSingleFlight<string | undefined>()
   const key = randomBytes(32)
+  /** By name, so that the same credentials, written in another way, take no place of others. */
   const proven = new Map<string, string>()
   const check = async (hashed: string, name: string, password: string) => {
     const checksMax = checks.atOnce + checks.waiting
@@ -43,18 +44,18 @@ export function createAccounts({
     const hash = (known ?? some)?.passwordHash ?? ''
     const isRight = await isPassword(password, hash).finally(leave)
     if (!isRight || known === undefined) return undefined
-    if (proven.size < users.length) proven.set(hashed, known.name)
-    return known.name
+    proven.set(name, hashed)
+    return name
   }
   return async ({ authorization }) => {
     const field = scheme.exec(authorization ?? '')?.[1]
     if (field === undefined) return undefined
-    const hashed = createHmac('sha256', key).update(field).digest('base64')
-    const again = proven.get(hashed)
-    if (again !== undefined) return again
     const text = Buffer.from(field, 'base64').toString('utf8')
     const colon = text.indexOf(':')
     if (colon < 0) return undefined
-    return checkOnce(hashed, () => check(hashed, text.slice(0, colon), text.slice(colon + 1)))
+    const name = text.slice(0, colon)
+    const hashed = createHmac('sha256', key).update(text).digest('base64')
+    if (proven.get(name) === hashed) return name
+    return checkOnce(hashed, () => check(hashed, name, text.slice(colon + 1)))
   }
 }

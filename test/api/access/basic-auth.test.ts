@@ -27,6 +27,22 @@ t.test('guessed passwords do not keep the threads that verify tokens', async (t)
   t.ok((await Promise.all(guesses)).every((account) => account === undefined))
 })
 
+t.test('one account takes no place of another among those that are proven', async (t) => {
+  const accountOf = createAccounts({ users })
+  for (const { authorization } of [basic('acme', 'right'), basic('vendor', 'right')]) {
+    for (const written of [authorization, authorization.replace(/=+$/, '')]) {
+      t.ok(await accountOf({ authorization: written }))
+    }
+  }
+  let ended = 0
+  const guesses = Array.from({ length: 20 }, (_, at) =>
+    accountOf(basic('acme', `guess ${at}`)).finally(() => ended++),
+  )
+  t.equal(await accountOf(basic('vendor', 'right')), 'vendor')
+  t.ok(ended < 20, 'it waits for no guess')
+  await Promise.all(guesses)
+})
+
 t.test(
   'more passwords than can be checked are an overload, the same ones cost one check',
   async (t) => {
