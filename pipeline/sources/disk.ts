@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import {
   copyFile,
   type FileHandle,
@@ -14,10 +14,21 @@ import { Fault } from '../../schemas/fault.js'
 
 const readBytes = 1 << 20
 
-/** The bytes of a local file, in one buffer: a new buffer for each read would cost garbage collection. */
-export async function* readLocal(path: string): AsyncIterable<Buffer> {
-  const file = await attempt(path, () => open(path))
+/** The file that a sender wrote, and no other: no link is followed, and a pipe holds up no thread. */
+const asFile = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/**
+ * The bytes of a local file, in one buffer: a new buffer for each read would cost garbage collection. With
+ * `prove`, which judges what was opened, links are not followed.
+ */
+export async function* readLocal(
+  path: string,
+  prove?: (found: Stats) => void,
+): AsyncIterable<Buffer> {
+  const flags = prove === undefined ? constants.O_RDONLY : asFile
+  const file = await attempt(path, () => open(path, flags))
   try {
+    prove?.(await attempt(path, () => file.stat()))
     const buffer = Buffer.allocUnsafeSlow(readBytes)
     for (;;) {
       const { bytesRead } = await attempt(path, () => file.read(buffer, 0, readBytes))

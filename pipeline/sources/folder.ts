@@ -51,7 +51,10 @@ export function createFolder(options: FolderOptions): Source {
       return toListed(options, entries)
     },
     others: () => others,
-    read: (arrival) => readUnchanged(arrival, look),
+    read: (arrival) =>
+      readUnchanged(arrival, look, (found) => {
+        refuseChanged(found.isFile() ? toFile(arrival.path, found) : undefined, arrival)
+      }),
     settle: async (arrival, settlement) => {
       const as = keptName(arrival.arrival, arrival.name)
       const isBad = settlement.outcome === 'quarantined'
@@ -131,7 +134,11 @@ function toFile(path: string, { size, mtimeMs }: Stats): RemoteFile {
 }
 
 /** A folder that cannot be read, for example one that is not mounted, has not lost its files. */
-async function* readUnchanged(arrival: Arrival, look: Look): AsyncIterable<Buffer> {
+async function* readUnchanged(
+  arrival: Arrival,
+  look: Look,
+  proveOpened?: (found: Stats) => void,
+): AsyncIterable<Buffer> {
   const prove = async () => {
     const found = await look(arrival.path)
     const folder = dirname(arrival.path)
@@ -139,6 +146,6 @@ async function* readUnchanged(arrival: Arrival, look: Look): AsyncIterable<Buffe
     refuseChanged(found, arrival)
   }
   await prove()
-  yield* readLocal(arrival.path)
+  yield* readLocal(arrival.path, proveOpened)
   await prove()
 }

@@ -1,17 +1,23 @@
 import { execFileSync } from 'node:child_process'
 import {
+  copyFileSync,
   lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
+import files from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { basename, join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createFolder as createSource } from '../../../pipeline/sources/folder.js'
@@ -145,3 +151,39 @@ t.test('links, folders and special files are mentioned, not loaded', async (t) =
   await source.list()
   t.match(source.others?.(), / and 14 more;/)
 })
+
+t.test('what takes the place of a file just before it is opened is not read', async (t) => {
+  const folder = createFolder(t)
+  const [path, secret] = [join(folder, 'a.csv'), join(folder, 'secret')]
+  const settings = parseSource({ kind: 'folder', name: 'inbox', path: folder })
+  const places = { archive: folder, quarantine: folder }
+  const source = createSource({ settings, ...places, naming: storyProfile() })
+  writeFileSync(secret, 'other')
+  const swaps: Readonly<Record<string, () => void>> = {
+    link: () => symlinkSync(secret, join(folder, 'swap')),
+    file: () => copyFileSync(secret, join(folder, 'swap')),
+    pipe: () => execFileSync('mkfifo', [join(folder, 'swap')]),
+  }
+  const { open } = files
+  t.teardown(() => patchOpen(open))
+  for (const [what, swap] of Object.entries(swaps)) {
+    rmSync(path, { force: true })
+    writeFileSync(path, 'bytes')
+    utimesSync(path, 1, 1)
+    const entry = { source: 'inbox', name: 'a.csv', path, bytes: 5, force: false }
+    const arrival = { ...entry, modifiedMs: 1_000, arrival: 7, arrivedAt: new Date() }
+    patchOpen(async (...opened) => {
+      swap()
+      renameSync(join(folder, 'swap'), path)
+      return open(...opened)
+    })
+    const read = buffer(source.read(arrival))
+    await t.rejects(read, { code: /^SOURCE_(CHANGED|UNREACHABLE)$/ }, what)
+    patchOpen(open)
+  }
+})
+
+function patchOpen(open: typeof files.open): void {
+  files.open = open
+  syncBuiltinESMExports()
+}
