@@ -205,6 +205,8 @@ async function areFilesAhead(
   const { states } = await context.ledger.unfinished()
   if ((await findAsked(context.store)) !== undefined) return true
   return states.some(({ status, receivedAt }) => {
+    // A verdict may be older than the erasure, whatever the clock said when its file was received.
+    if (status === 'publishing') return true
     return status !== 'waiting' && receivedAt.getTime() <= since + clockMsMax
   })
 }

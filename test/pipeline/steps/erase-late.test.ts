@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
+import { receive } from '../../../pipeline/steps/receive.js'
+import { reconcile } from '../../../pipeline/steps/reconcile.js'
+import { settle } from '../../../pipeline/steps/settle.js'
 import { momentsOf } from '../../rig/sample.js'
 import { statementText } from '../../rig/statements/statement-text.js'
 import { createLineByHand } from '../by-hand.js'
@@ -84,6 +87,31 @@ t.test('a tombstone counts what was deleted before a crash', async (t) => {
   const counted =
     "SELECT counts['usage_read'] AS reads FROM erasure FINAL WHERE account_number = 'COUNTED' AND rank = 3"
   t.same(await find(counted), [{ reads: '1' }])
+})
+
+t.test('an erasure waits for a verdict that a clock ahead has given', async (t) => {
+  const place = { accountNumber: 'AHEAD', externalSiteId: 'AM', meterId: 'AM' }
+  await known({ ...place, clientId: 'client of AHEAD' })
+  await load('DEMO_09072024', { ...place, startsAt: '2024-06-01T05:00:00Z' })
+  const { arrival } = await line.arrive('DEMO_10072024_Electric.csv', [
+    'AHEAD,AM,AM,6/2/2024 0:00,1',
+  ])
+  const ahead = { ...context, now: () => new Date(Date.now() + 3_600_000) }
+  await receive(ahead, arrival)
+  const command: typeof store.command = (statement, body) => {
+    if (/^ALTER TABLE `usage_read` ATTACH/.test(statementText(statement))) throw new Error('killed')
+    return store.command(statement, body)
+  }
+  await t.rejects(reconcile({ ...ahead, store: { ...store, command } }, arrival), /killed/)
+  await terminate({ account_number: 'AHEAD' })
+  await eraseDue(context)
+  const ended = "SELECT rank FROM erasure FINAL WHERE account_number = 'AHEAD' AND rank = 3"
+  t.same(await find(ended), [], 'the file may still bring reads')
+  await reconcile(context, arrival)
+  await settle(context, arrival)
+  await eraseDue(context)
+  t.match(await find(ended), [{ rank: 3 }])
+  t.same(await find("SELECT 1 FROM usage_read WHERE account_number = 'AHEAD'"), [])
 })
 
 t.test('no crash leaves a client of an erased account', async (t) => {
