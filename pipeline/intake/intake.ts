@@ -55,7 +55,7 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
   const isOfOthers = async ({ sender, name }: Sent) =>
     (await ledger.latest({ name })) !== undefined && !(await isOwn(ledger, { sender, name }))
   const isReplaced = async (name: string, since: Date) => {
-    const latest = await ledger.latest({ name })
+    const latest = await ledger.latest({ name, notFrom: ofOperators })
     return latest !== undefined && latest.arrivedAt > since
   }
   const uploads = createUploads({
@@ -109,6 +109,9 @@ async function gatheringOf(path: string, name: string): Promise<string | undefin
   return found && JSON.stringify({ fileName: name, status: 'gathering' })
 }
 
+/** Where files come from that an operator has loaded again. */
+const ofOperators = [quarantineSource, submitted]
+
 interface Asked {
   readonly sender: string
   /** The number of an arrival, or the name of a file. */
@@ -133,7 +136,7 @@ async function isOwn(
   ledger: Ledger,
   { sender, name }: { readonly sender: string; readonly name: string },
 ): Promise<boolean> {
-  const sent = await ledger.latest({ name, notFrom: [quarantineSource, submitted] })
+  const sent = await ledger.latest({ name, notFrom: ofOperators })
   return sent !== undefined && isSentBy(sent, sender)
 }
 

@@ -70,7 +70,7 @@ export interface Ledger {
   ): Promise<{ arrivals: readonly Arrival[]; states: readonly FileState[] }>
   arrival(arrival: number): Promise<Arrival | undefined>
   arrivals(arrivals: readonly number[]): Promise<readonly Arrival[]>
-  /** The latest arrival of a file at a path, or of a name and not from some sources. */
+  /** The latest arrival of a file at a path, or of a name and not from some sources; not a repair. */
   latest(
     of: { readonly path: string } | { readonly name: string; readonly notFrom?: readonly string[] },
   ): Promise<Arrival | undefined>
@@ -160,7 +160,8 @@ export function createLedger(store: Store, now: () => Date): Ledger {
     latest: async (of) => {
       if ('path' in of) return (await arrivals(sql`path = ${of.path}`)).at(-1)
       const { name, notFrom = [] } = of
-      return (await arrivals(sql`name = ${name} AND source NOT IN ${notFrom}`)).at(-1)
+      const isSent = sql`repairs = 0 AND source NOT IN ${notFrom}`
+      return (await arrivals(sql`name = ${name} AND ${isSent}`)).at(-1)
     },
     knownOf: ({ name, keeps }) =>
       arrivals(

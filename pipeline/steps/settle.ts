@@ -12,6 +12,7 @@ import { letPass } from '../queues/wait.js'
 import { attempt, makeFolderOf, writeWhole } from '../sources/disk.js'
 import { literal, sql } from '../store/sql.js'
 import { dropStagingOf } from '../store/staging.js'
+import { isRepair } from '../verify/repaired.js'
 import { queueClaim } from './forward.js'
 
 /**
@@ -143,7 +144,7 @@ async function handOut(
   return rejectsPath
 }
 
-/** Those of some files of whose name a later arrival is settled. */
+/** Those of some files of whose name a later arrival is settled; a repair is not the latest of its name. */
 async function findOutdated(
   { store }: PipelineContext,
   files: readonly FileState[],
@@ -152,9 +153,11 @@ async function findOutdated(
   const rows = await store.rows<{ name: string; latest: number }>({
     sql: sql`SELECT file_name AS name, toUInt32(max(arrival)) AS latest FROM file_state FINAL
       WHERE arrival > ${Math.min(...files.map(({ arrival }) => arrival))} AND file_name IN ${literal(names)}
-        AND settled_at IS NOT NULL AND status != 'replaced' GROUP BY name`,
+        AND settled_at IS NOT NULL AND status != 'replaced' AND NOT ${isRepair} GROUP BY name`,
   })
   const latest = new Map(rows.map((row) => [row.name, row.latest]))
-  const outdated = files.filter((one) => (latest.get(one.fileName) ?? 0) > one.arrival)
+  const outdated = files.filter(({ fileName, arrival, notes }) => {
+    return notes.repairs !== undefined || (latest.get(fileName) ?? 0) > arrival
+  })
   return new Set(outdated.map(({ arrival }) => arrival))
 }
