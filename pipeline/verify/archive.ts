@@ -22,16 +22,22 @@ export async function hashFile(path: string): Promise<string> {
 
 export interface KeptFiles {
   readonly files: number
-  /** Published files that are not kept, although the profile still keeps files of their age. */
+  /** Published files that this machine read and does not keep, although the profile keeps files of their age. */
   readonly absent: number
   /** Files whose bytes are not those that came in. */
   readonly altered: readonly { readonly arrival: number; readonly path: string }[]
 }
 
-/** Compares the files of the archive and the quarantine with the hashes of the ledger. */
+interface Keeper {
+  readonly store: Store
+  readonly folders: { readonly archive: string; readonly quarantine: string }
+  /** The id of the machine whose folders these are. */
+  readonly machine: string
+}
+
+/** Compares the files of the archive and the quarantine of a machine with the hashes of the ledger. */
 export async function verifyKeptFiles(
-  store: Store,
-  folders: { readonly archive: string; readonly quarantine: string },
+  { store, folders, machine }: Keeper,
   since: Date,
 ): Promise<KeptFiles> {
   const states = await store.rows<{
@@ -41,7 +47,8 @@ export async function verifyKeptFiles(
     due: number
   }>({
     sql: sql`SELECT arrival, file_name AS fileName, file_id AS fileId,
-        status = 'published' AND source != 'submit' AND settled_at > ${since} AS due
+        status = 'published' AND source != 'submit' AND settled_at > ${since}
+          AND JSONExtractString(manifest, 'machine') IN ('', ${machine}) AS due
       FROM file_state FINAL WHERE settled_at IS NOT NULL AND file_id != '' ORDER BY arrival`,
   })
   const kept = new Set<string>()

@@ -83,9 +83,9 @@ type KeptVerification = Pick<Verification, 'files' | 'absent' | 'damage'>
 
 /** Hashes the kept files of this machine, and stores the result. */
 async function verifyFiles(context: VerifyContext): Promise<KeptVerification> {
-  const { store, folders, machine, profile, now } = context
+  const { store, machine, profile, now } = context
   const since = new Date(now().getTime() - profile.retention.archiveDays * dayMs)
-  const { files, absent, altered } = await verifyKeptFiles(store, folders, since)
+  const { files, absent, altered } = await verifyKeptFiles(context, since)
   const damage = altered.map(({ arrival, path }) => {
     const detail = `${path} is not the file that came in: its sha256 differs from the ledger`
     return toDamage('archive', subjectOn(machine, path), { arrival, detail })

@@ -1,8 +1,13 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import t from 'tap'
+import type { Arrival } from '../../../pipeline/ledger/ledger.js'
 import { reportMachine } from '../../../pipeline/machine.js'
-import { keptPath } from '../../../pipeline/verify/archive.js'
+import { createSubmitSource } from '../../../pipeline/sources/folder.js'
+import { receive } from '../../../pipeline/steps/receive.js'
+import { reconcile } from '../../../pipeline/steps/reconcile.js'
+import { settle } from '../../../pipeline/steps/settle.js'
+import { keptPath, verifyKeptFiles } from '../../../pipeline/verify/archive.js'
 import { orderRepair } from '../../../pipeline/verify/repair.js'
 import { createFolder } from '../../rig/folder.js'
 import { createLineByHand } from '../by-hand.js'
@@ -37,4 +42,20 @@ t.test('a file that the archive lacks, or has with other bytes, is named', async
   t.match(await ordered(altered, { machine: 'other', folders }), {
     obstacle: `run tieline repair on ${hostname()}, which read it, or restore a backup`,
   })
+})
+
+t.test('a file that another machine keeps is not missing here', async (t) => {
+  const { context, arrive } = await createLineByHand(t)
+  const { arrival: given } = await arrive('DEMO_12062024_Electric.csv', [
+    'F,S-M9,M9,6/1/2024 0:00,1',
+  ])
+  const named = await context.ledger.arrival(given)
+  const { arrival } = await context.ledger.claim({ ...named, source: 'inbox' } as Arrival)
+  const sources = new Map([['inbox', createSubmitSource()]])
+  const own = { ...context, sources, machine: 'one' }
+  for (const step of [receive, reconcile, settle]) await step(own, arrival)
+  const folders = { archive: createFolder(t), quarantine: createFolder(t) }
+  const found = (machine: string) => verifyKeptFiles({ ...own, folders, machine }, new Date(0))
+  t.match(await found('one'), { files: 0, absent: 1 })
+  t.match(await found('other'), { files: 0, absent: 0 })
 })
