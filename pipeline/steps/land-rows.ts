@@ -91,9 +91,10 @@ export async function landFrom(
   origin: Origin,
 ): Promise<Taken & { fileId: string }> {
   const { arrival: from, name, hold } = origin
-  const { arrival, arrivedAt, name: fileName } = from
+  const { arrival, name: fileName } = from
   const { chunkBytes, freeDiskBytesMin } = context.profile.limits
   const folder = landedFolder(context.folders.landing, arrival)
+  const { arrivedAt } = await judgedAs(context, from)
   const read = await readRows(context, origin, folder)
   const { conversion } = read
   let head = Buffer.alloc(0)
@@ -138,7 +139,6 @@ export async function landFrom(
     const { cut = undefined, warnings: counted = [], dates } = ending ?? {}
     const short = conversion === undefined && isCutShort(unendedRow, read.header())
     const warnings = [...read.warnings, ...extraWarnings(read.header()), ...counted]
-    const { machine } = context
     const rowFormat = receiver().rowFormat()
     const { dateOrder } = timesOf(context.profile, rowFormat)
     const dated = { fileDate: name.fileDate, format: ending?.timestampFormat, dateOrder }
@@ -147,7 +147,7 @@ export async function landFrom(
       ...(dates && dateNotes(dates, dated)),
       ...(warnings.length > 0 && { warnings }),
     }
-    const found = { ...rowFormat, machine, ended, notes, fileId: read.fileId() }
+    const found = { ...rowFormat, machine: context.machine, ended, notes, fileId: read.fileId() }
     return { chunks, ...found, cut: short ? truncatedRefusal.reason : cut }
   } catch (error) {
     if (error instanceof Fault && error.code === 'DISK_FULL') await dropLanded(landing, folder)
@@ -155,6 +155,12 @@ export async function landFrom(
   } finally {
     await landing.close()
   }
+}
+
+/** A repair is judged as the arrival that it repairs. */
+async function judgedAs({ ledger }: PipelineContext, arrival: Arrival): Promise<Arrival> {
+  const repaired = arrival.repairs ? await ledger.arrival(arrival.repairs) : undefined
+  return repaired ?? arrival
 }
 
 /** On a full disk the chunks of an incomplete landing are deleted until the next attempt. */

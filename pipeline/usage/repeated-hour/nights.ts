@@ -6,6 +6,8 @@ import type { AutumnChange, NightRow } from './rule.js'
 
 /** The staged rows of a file, and how the instant of a timestamp follows from the start of a read. */
 export interface StagedHour extends Decision {
+  /** The arrival that the file repairs, and is judged as. */
+  readonly repairs: number | undefined
   readonly zone: Zone
   readonly stamp: 'start' | 'end'
   /** The length that the rows are staged with, seconds. */
@@ -140,31 +142,46 @@ export interface StoredRead {
   readonly at: number
   readonly seconds: number
   readonly print: string
-  /** Of the delivery. */
-  readonly arrival: number
+  /** Whether the delivery came before the file. */
+  readonly isEarlier: boolean
 }
 
-/** What other deliveries have stored near a clock change of the meters that `nameMeters` wrote down. */
+/**
+ * What other deliveries have stored near a clock change of the meters that `nameMeters` wrote down. For a
+ * repair it is what they had stored before the arrival that it repairs, whatever replaced it since.
+ */
 export async function storedNights(
   store: Store,
   staged: StagedHour,
   change: AutumnChange,
 ): Promise<ReadonlyMap<string, readonly StoredRead[]>> {
-  const { arrival } = staged
+  const { arrival, repairs } = staged
+  const isStaged = sql`meter_id IN (SELECT meter_id FROM ${id(derivedOf(staged).sparse)})`
+  const replaced = sql`(SELECT meter_id, starts_at, seconds FROM restatement
+    WHERE ${isStaged} AND bitShiftRight(old_version, 32) < ${repairs ?? 0})`
+  const isOther =
+    repairs === undefined
+      ? sql`arrival != ${arrival}`
+      : sql`(arrival < ${repairs} OR (meter_id, starts_at, seconds) IN ${replaced})`
+  const isEarlier = repairs === undefined ? sql`arrival < ${arrival}` : sql`true`
   const rows = await store.rows<{
     meter_id: string
-    found: readonly [number, number, string, number][]
+    found: readonly [number, number, string, boolean][]
   }>({
-    sql: sql`SELECT meter_id, groupArray((at, seconds, toString(${print}), arrival)) AS found
+    sql: sql`SELECT meter_id, groupArray((at, seconds, toString(${print}), ${isEarlier})) AS found
       FROM (SELECT *, ${instantSql(staged, sql`seconds`)} AS at FROM usage_current)
-      WHERE ${isNear(nearOf(change, staged))} AND arrival != ${arrival}
-        AND meter_id IN (SELECT meter_id FROM ${id(derivedOf(staged).sparse)})
+      WHERE ${isNear(nearOf(change, staged))} AND ${isOther} AND ${isStaged}
       GROUP BY meter_id`,
   })
   return new Map(
     rows.map(({ meter_id, found }) => [
       meter_id,
-      found.map(([at, seconds, print, arrival]) => ({ at, seconds, print, arrival })),
+      found.map(([at, seconds, print, isEarlier]) => ({
+        at,
+        seconds,
+        print,
+        isEarlier: Boolean(isEarlier),
+      })),
     ]),
   )
 }

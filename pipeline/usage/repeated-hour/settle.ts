@@ -36,14 +36,15 @@ export async function settleRepeatedHour(
   state: FileState,
 ): Promise<RepeatedHour> {
   const { store, zone, profile } = context
-  const { arrival, decision, manifest, feed } = state
+  const { arrival, decision, manifest, feed, notes } = state
   const rows = await countRepeats(store, arrival)
   if (rows === 0) return { rows, ambiguous: 0, rejected: noneCounted }
   await store.command(createChoices(arrival))
   const longest = Math.max(...lengthsOf(profile, feed, manifest))
   const { stamp } = timesOf(profile, manifest)
   const { seconds } = manifest
-  const staged: StagedHour = { arrival, decision, zone, stamp, seconds, longest }
+  const { repairs } = notes
+  const staged: StagedHour = { arrival, decision, repairs, zone, stamp, seconds, longest }
   const batches = Math.ceil(rows / batchRows)
   const arrivedAt = await arrivalOf(context, state)
   for (const change of await changesOf(store, staged)) {
@@ -59,11 +60,11 @@ export async function settleRepeatedHour(
 /** When pushed rows were here at the latest, epoch seconds; a file may be of any time. */
 async function arrivalOf(
   { ledger }: PipelineContext,
-  { arrival, source }: FileState,
+  { arrival, notes }: FileState,
 ): Promise<number | undefined> {
-  if (source !== pushSource) return undefined
-  const { arrivedAt } = (await ledger.arrival(arrival)) ?? {}
-  return arrivedAt && Math.floor(arrivedAt.getTime() / 1_000)
+  const first = await ledger.arrival(notes.repairs ?? arrival)
+  if (first?.source !== pushSource) return undefined
+  return Math.floor(first.arrivedAt.getTime() / 1_000)
 }
 
 interface Judging {
@@ -112,7 +113,7 @@ async function describeNights(
   const stored = await storedNights(store, staged, change)
   return nights.map((night) => {
     const reads = (stored.get(night.meterId) ?? []).filter((one) => one.seconds === night.length)
-    const earlier = reads.filter(({ arrival }) => arrival < staged.arrival).map(({ at }) => at)
+    const earlier = reads.filter(({ isEarlier }) => isEarlier).map(({ at }) => at)
     return {
       ...night,
       stored: new Map(reads.map(({ at, print }) => [at, print])),
