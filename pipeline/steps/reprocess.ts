@@ -135,7 +135,8 @@ async function claimAgain(
     bytes: found?.size ?? state.bytes,
     modifiedMs: Math.trunc(found?.mtimeMs ?? 0),
     wholeBy: first?.wholeBy ?? '',
-    force: false,
+    force: first?.force ?? false,
+    repairs: first?.repairs ?? 0,
     acceptRejects,
   }
   const isReplaced = async () => (await laterOf(context.store, state)) !== undefined
