@@ -3,10 +3,12 @@ import type { Folders } from '../context.js'
 import { type Actor, recordAct } from '../ledger/audit.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Ledger } from '../ledger/ledger.js'
+import { runsElsewhere } from '../machine.js'
 import type { Queues } from '../queues/bullmq.js'
 import { letPass } from '../queues/wait.js'
 import { attempt, ifThere } from '../sources/disk.js'
 import { submitted } from '../sources/folder.js'
+import { blankState } from '../steps/receive.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, literal, sql } from '../store/sql.js'
 import { hashFile, keptPath } from './archive.js'
@@ -30,7 +32,7 @@ export type OrderedRepair =
 /**
  * Lets a file come in again that brings the missing rows of an arrival back, under the versions that
  * they had: a later correction stays in force. Steps, receipts and recovery are those of any file. An
- * unfinished repair of the arrival goes on instead.
+ * unfinished repair of the arrival goes on instead, unless its machine is away.
  */
 export async function orderRepair(
   context: RepairContext,
@@ -43,11 +45,11 @@ export async function orderRepair(
     return { obstacle: `arrival ${arrival} is not in the ledger; restore a backup` }
   }
   const { name, bytes } = first
-  const [open] = await store.rows<{ arrival: number }>({
-    sql: sql`SELECT arrival FROM arrival WHERE repairs = ${arrival}
-      AND arrival NOT IN (SELECT arrival FROM file_state WHERE settled_at IS NOT NULL) LIMIT 1`,
-  })
-  if (open !== undefined) return { arrival: open.arrival, name, bytes }
+  const open = await openRepairs(store, arrival)
+  for (const one of open) {
+    const goesOn = one.machine === machine || (await runsElsewhere(context, one.machine))
+    if (goesOn) return { arrival: one.arrival, name, bytes }
+  }
   const path = await findBytes(context, state)
   if (path === undefined) {
     const folders = [context.folders.archive, context.folders.quarantine].join(' and ')
@@ -56,6 +58,7 @@ export async function orderRepair(
     const remedy = `${elsewhere}restore a backup`
     return { obstacle: `${folders} do not have ${name} (arrival ${arrival}); ${remedy}` }
   }
+  if (open.length > 0) await giveUp(ledger, open)
   await recordAct(store, actor, { act: 'repair', subject: String(arrival), detail: name })
   const found = await attempt(path, () => stat(path))
   const { acceptRejects = false, wholeBy = '' } = first
@@ -64,6 +67,29 @@ export async function orderRepair(
   const claimed = await ledger.claim({ ...entry, ...kept, repairs: arrival })
   await queues.add('receive', { v: 1, arrival: claimed.arrival, machine }).catch(letPass)
   return { arrival: claimed.arrival, name, bytes: found.size }
+}
+
+interface OpenRepair {
+  readonly arrival: number
+  readonly machine: string
+}
+
+function openRepairs(store: Store, of: number): Promise<readonly OpenRepair[]> {
+  return store.rows({
+    sql: sql`SELECT arrival, machine FROM arrival WHERE repairs = ${of}
+      AND arrival NOT IN (SELECT arrival FROM file_state WHERE settled_at IS NOT NULL)
+      ORDER BY arrival`,
+  })
+}
+
+/** Ends repairs without a verdict, because only a machine that is away has their bytes. */
+async function giveUp(ledger: Ledger, open: readonly OpenRepair[]): Promise<void> {
+  const now = () => new Date()
+  const { arrivals, states } = await ledger.lookUp(open.map(({ arrival }) => arrival))
+  const given = [...arrivals.map((one) => blankState({ now }, one)), ...states]
+  const ended = { status: 'replaced', fault: 'FILE_STATE', settledAt: now() } as const
+  const reason = 'the machine of this repair is away; another machine repairs the file'
+  await ledger.record(...given.map((one) => ({ ...one, ...ended, reason })))
 }
 
 /** The host of the machine that read and keeps a file, unless it is this one. */

@@ -1,10 +1,13 @@
-import { rmSync } from 'node:fs'
+import { copyFileSync, rmSync } from 'node:fs'
 import t from 'tap'
+import { reportMachine } from '../../../pipeline/machine.js'
 import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { orderReprocess, reprocess } from '../../../pipeline/steps/reprocess.js'
 import { settle } from '../../../pipeline/steps/settle.js'
+import { keptPath } from '../../../pipeline/verify/archive.js'
 import { orderRepair } from '../../../pipeline/verify/repair.js'
+import { createFolder } from '../../rig/folder.js'
 import { createLineByHand } from '../by-hand.js'
 import { createRepairing } from '../usage/lengths/repairing.js'
 
@@ -45,5 +48,34 @@ t.test('a retry of a refused repair is a repair', async (t) => {
   t.match(await ledger.arrival(refused + 1), { repairs: first, force: true })
   await complete(refused + 1)
   t.match(await ledger.state(refused + 1), { status: 'published' })
+  t.equal(await repairAll(t), 0)
+})
+
+t.test('a repair of a machine that is away is given up for one of this machine', async (t) => {
+  const folder = createFolder(t)
+  const folders = { ...context.folders, archive: folder }
+  const name = 'DEMO_02062024_Electric.csv'
+  const first = await keep(name, hours('M2'))
+  copyFileSync(
+    keptPath(context.folders.archive, { arrival: first, fileName: name }),
+    keptPath(folder, { arrival: first, fileName: name }),
+  )
+  await lose("meter_id = 'M2'")
+  const away = { ...context, machine: 'away', folders }
+  await reportMachine(away)
+  const open = await order(first, away)
+  t.equal(await order(first), open, 'while that machine works, it goes on')
+  rmSync(folder, { recursive: true })
+  await context.store.command({
+    sql: "ALTER TABLE machine DELETE WHERE machine = 'away'",
+    settings: { mutations_sync: 1 },
+  })
+  await t.rejects(receive(context, open), { code: 'SOURCE_UNREACHABLE' })
+  const own = await order(first)
+  t.not(own, open)
+  const reason = 'the machine of this repair is away; another machine repairs the file'
+  t.match(await ledger.state(open), { status: 'replaced', reason, settledAt: Date })
+  await complete(own)
+  t.match(await ledger.state(own), { status: 'published' })
   t.equal(await repairAll(t), 0)
 })
