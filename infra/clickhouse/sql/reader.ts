@@ -59,12 +59,13 @@ export function refuseForReader(
   if (statement.verb === 'SHOW' && !shown.test(nameAt(statement, 1))) {
     throw denied(`SHOW ${nameAt(statement, 1)}`)
   }
+  const rows = rowsOf(statement)
   for (const [index, token] of tokens.entries()) {
     const name = nameAt(statement, index)
     if (token.kind === 'quoted' && /[\\“”]/.test(textAt(statement, index))) throw denied(name)
     if (isName(token)) {
       if (closedWords.test(name) && !(seesStatements && isProcesses(name))) throw denied(name)
-      refuseCall(statement, index)
+      if (!isRowList(statement, index, rows)) refuseCall(statement, index)
     }
     const isParameter = textAt(statement, index - 1) === ':' && /^identifier$/i.test(name)
     if (isParameter) throw denied('a name as a parameter')
@@ -86,7 +87,6 @@ function refuseCall(statement: ParsedStatement, index: number): void {
   const reason = names.closedBecause(lower)
   if (reason !== undefined) throw denied(`${name}: ${reason}. ${asWriter}`)
   if (!isCall(statement, index)) return
-  if (lower === 'values' && isRowList(statement, index + 2)) return
   const isTable = /^(from|join|table|describe|desc)$/i.test(textAt(statement, index - 1))
   if (isTable && names.isClosedTable(lower)) throw denied(`${name}: ${tableReason}. ${asWriter}`)
   if (names.isCallable(lower, statement.tokens[index]?.kind === 'quoted')) return
@@ -95,20 +95,38 @@ function refuseCall(statement: ParsedStatement, index: number): void {
   throw exceptionOf('UNKNOWN_FUNCTION', `A reader has no function ${name.slice(0, 100)}: ${remedy}`)
 }
 
+/** Where brackets around at least two values open and close, found in one pass. */
+function rowsOf(statement: ParsedStatement): ReadonlyMap<number, number> {
+  const rows = new Map<number, number>()
+  const opened: number[] = []
+  const commas: number[] = []
+  for (const [index, { depth }] of statement.tokens.entries()) {
+    const text = textAt(statement, index)
+    if (/^[([{]$/.test(text)) opened[depth] = index
+    else if (text === ',') commas[depth] = index
+    else if (/^[)\]}]$/.test(text)) {
+      const open = opened[depth] ?? index
+      if ((commas[depth + 1] ?? -1) > open) rows.set(open, index)
+    }
+  }
+  return rows
+}
+
 /**
- * Whether the first argument of `values` is a row of at least two values: a text in its place is a list of
- * columns, whose expressions the engine evaluates.
+ * Whether a name is `values` and its first argument a row of at least two values: a text in its place is a
+ * list of columns, whose expressions the engine evaluates.
  */
-function isRowList(statement: ParsedStatement, index: number): boolean {
-  const { tokens } = statement
-  const depth = tokens[index]?.depth ?? 0
-  if (textAt(statement, index) !== '(') return false
-  const end = tokens.findIndex((token, at) => at > index && token.depth === depth)
-  const inside = tokens.slice(index, Math.max(index, end))
-  const hasComma = inside.some(
-    (token, at) => token.depth === depth + 1 && textAt(statement, index + at) === ',',
-  )
-  return hasComma && /^[,)]$/.test(textAt(statement, end + 1))
+function isRowList(
+  statement: ParsedStatement,
+  index: number,
+  rows: ReadonlyMap<number, number>,
+): boolean {
+  if (!/^values$/i.test(nameAt(statement, index)) || textAt(statement, index + 1) !== '(') {
+    return false
+  }
+  const end = rows.get(index + 2)
+  if (end === undefined || textAt(statement, index + 2) !== '(') return false
+  return /^[,)]$/.test(textAt(statement, end + 1))
 }
 
 const tableReason = 'it reaches files or other machines, or evaluates SQL in a text'

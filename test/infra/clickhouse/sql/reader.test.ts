@@ -105,6 +105,33 @@ t.test('a reader writes nothing and reaches no file, network or setting', async 
   t.match(await rowsOf(client)('SELECT count() AS n FROM open'), [{ n: /^1$/ }])
 })
 
+/** How often judging a text looks at a token of it. */
+function looksAt(sql: string): number {
+  let looks = 0
+  const statement = readStatement(sql)
+  const tokens = new Proxy(statement.tokens, {
+    get: (all, key) => {
+      looks++
+      return Reflect.get(all, key)
+    },
+  })
+  const judge = () => refuseForReader({ ...statement, tokens }, { seesStatements: false })
+  t.throws(judge, 'also a refusal comes at the end of the text')
+  return looks
+}
+
+t.test('judging a text twice as long takes twice the work', (t) => {
+  const shapes: readonly ((times: number) => string)[] = [
+    (times) => `SELECT ${'values((1, 2)),'.repeat(times)}file()`,
+    (times) => `SELECT ${'values((1, '.repeat(times)}${')),1'.repeat(times)}, file()`,
+  ]
+  for (const shape of shapes) {
+    const looks = looksAt(shape(500))
+    t.ok(looksAt(shape(1_000)) < 3 * looks, `${shape(2)}: ${looks}`)
+  }
+  t.end()
+})
+
 const text = fc.string({ unit: fc.constantFrom(...'abf\\\'"`$-#/*(){}[];,. \n1_é“”‘’\u0001') })
 
 t.test('the tokenizer loses nothing: between two tokens are blanks and comments', (t) => {
