@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises'
 import { createSemaphore, type Semaphore } from '../../api/semaphore.js'
 import type { StoreUser } from './http/auth.js'
 import { exceptionOf } from './http/exception.js'
@@ -16,6 +17,11 @@ export interface Lanes {
   acquire(client: StoreUser): Promise<() => void>
   /** For a KILL of a reader, whose own lanes may all be taken. */
   acquireForKill(): Promise<() => void>
+  /**
+   * For judging the text of a reader on the thread that serves everyone: one text of each at a time, and
+   * others are served before it. Throws like `acquire` if too many texts wait.
+   */
+  acquireForJudging(reader: StoreUser): Promise<() => void>
 }
 
 /**
@@ -27,6 +33,7 @@ export function createLanes(limits: ReaderLimits): Lanes {
   const readers = createSemaphore(limits.allLanes)
   const kills = createSemaphore(killsMax)
   const own = new Map<string, Semaphore>()
+  const judging = new Map<string, Semaphore>()
   const waiting = new Map<string, number>()
   const acquireBoth = async (name: string, ownLanes: Semaphore): Promise<() => void> => {
     const leaveOwn = await ownLanes.acquire(limits.waitMs)
@@ -43,12 +50,21 @@ export function createLanes(limits: ReaderLimits): Lanes {
   }
   return {
     acquireForKill: async () => (await kills.acquire()) as () => void,
+    acquireForJudging: async ({ name }) => {
+      const turns = judging.get(name) ?? createSemaphore(1)
+      judging.set(name, turns)
+      const max = limits.lanes + limits.waiting
+      if (turns.inUse() >= max) throw tooManyWait(name, max)
+      const leave = (await turns.acquire()) as () => void
+      await others()
+      return leave
+    },
     acquire: async ({ role, name }) => {
       if (role === 'writer') return (await writers.acquire()) as () => void
       const ownLanes = own.get(name) ?? createSemaphore(limits.lanes)
       own.set(name, ownLanes)
       const others = waiting.get(name) ?? 0
-      if (others >= limits.waiting) throw tooManyWait(name, limits)
+      if (others >= limits.waiting) throw tooManyWait(name, limits.waiting)
       waiting.set(name, others + 1)
       return acquireBoth(name, ownLanes).finally(() => {
         waiting.set(name, (waiting.get(name) ?? 1) - 1)
@@ -62,7 +78,7 @@ function waitedFor(what: string, { waitMs }: ReaderLimits): ReturnType<typeof ex
   return exceptionOf('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${detail}`)
 }
 
-function tooManyWait(name: string, { waiting }: ReaderLimits): ReturnType<typeof exceptionOf> {
+function tooManyWait(name: string, waiting: number): ReturnType<typeof exceptionOf> {
   const detail = `${waiting} statements of ${name} are waiting; try again later`
   return exceptionOf('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${detail}`)
 }

@@ -1,16 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { serveStrictly } from '../../api/listeners/strict.js'
 import { type AnswerContext, answer, answerKill } from './http/answer.js'
-import { type KnownUsers, userOf } from './http/auth.js'
+import { type KnownUsers, type StoreUser, userOf } from './http/auth.js'
 import { type Body, receiveBody } from './http/body.js'
-import { headerOf, readCall } from './http/call.js'
+import { type Call, headerOf, readCall } from './http/call.js'
 import { toException } from './http/exception.js'
 import { createReply, type Reply } from './http/reply.js'
 import { readQuerySource } from './http/source.js'
 import type { LoggedStatement, QueryLog } from './query-log.js'
 import type { ReaderLimits } from './reader-limits.js'
 import { onFreshLease } from './sessions.js'
-import { readOwnKill } from './sql/kill.js'
+import { type OwnKill, readOwnKill } from './sql/kill.js'
 import { refuseLong } from './sql/reader.js'
 import { judgeForReader } from './sql/reader-settings.js'
 
@@ -88,10 +88,8 @@ async function handle(front: FrontContext, { request, response, fields }: Exchan
     reply.set('X-ClickHouse-Timezone', front.timezone)
     if (limits !== undefined) refuseLong(call.query, limits)
     if (client.role === 'reader') logged = await front.queryLog.begin(client, call)
-    const kill = client.role === 'reader' ? readOwnKill(call.query) : undefined
-    if (limits !== undefined && kill === undefined) {
-      call = judgeForReader(call, { limits, seesStatements: client.seesAudit })
-    }
+    let kill: OwnKill | undefined
+    if (client.role === 'reader') ({ call, kill } = await judge(front, client, call))
     const resultBytesMax = limits?.resultBytes ?? Number.POSITIVE_INFINITY
     const onSummary = logged?.summarise
     const pending = { call, reply, client, body: source.data, response, resultBytesMax, onSummary }
@@ -103,5 +101,17 @@ async function handle(front: FrontContext, { request, response, fields }: Exchan
     await reply.fail(exception)
   } finally {
     body?.remove()
+  }
+}
+
+/** In its turn: a reader's call as it runs, or that it kills a statement of its own. */
+async function judge({ lanes, limits }: FrontContext, client: StoreUser, call: Call) {
+  const leave = await lanes.acquireForJudging(client)
+  try {
+    const kill = readOwnKill(call.query)
+    if (kill !== undefined) return { call, kill }
+    return { call: judgeForReader(call, { limits, seesStatements: client.seesAudit }) }
+  } finally {
+    leave()
   }
 }

@@ -236,6 +236,22 @@ t.test('a reader with too many waiting statements is refused at once', async (t)
   again()
 })
 
+t.test('texts of one reader are judged one by one, and others are served between', async (t) => {
+  const lanes = createLanes({ ...readerLimits, lanes: 1, waiting: 2 })
+  const ann = { role: 'reader', name: 'ann', seesAudit: false } as const
+  const steps: string[] = []
+  const judged = ['first', 'second', 'third', 'fourth'].map(async (text) => {
+    const leave = await lanes.acquireForJudging(ann)
+    steps.push(text)
+    leave()
+    setImmediate(() => steps.push('others'))
+  })
+  const [, , , fourth] = await Promise.allSettled(judged)
+  t.match(fourth, { reason: { text: /3 statements of ann are waiting/ } })
+  t.strictSame(steps, ['first', 'others', 'second', 'others', 'third'])
+  await (await lanes.acquireForJudging(ann))()
+})
+
 const needsRoot = process.getuid?.() === 0 ? false : 'needs root'
 
 t.test('a reader that root adds belongs to the service', { skip: needsRoot }, async (t) => {
