@@ -62,6 +62,22 @@ t.test('a reader sees what its role may read, and no other table', async (t) => 
   )
 })
 
+t.test('no plan shows the columns of another table', async (t) => {
+  for (const kind of ['QUERY TREE', 'SYNTAX run_query_tree_passes = 1', 'AST', 'query tree']) {
+    for (const table of ['hidden', 'shown']) {
+      const text = await asReader(`EXPLAIN ${kind} SELECT * FROM ${table}`)
+      t.match(text, /^Code: 497.*EXPLAIN (QUERY|SYNTAX|AST), only EXPLAIN PLAN, PIPELINE/i, kind)
+    }
+  }
+  for (const kind of ['', 'PLAN', 'actions = 1', 'PIPELINE', 'ESTIMATE', 'ANALYZE']) {
+    t.match(await asReader(`EXPLAIN ${kind} SELECT * FROM hidden`), /^Code: 497/, kind)
+    t.notMatch(await asReader(`EXPLAIN ${kind} SELECT * FROM shown`), /^Code/, kind)
+  }
+  for (const query of ['(SELECT 1)', 'FROM shown SELECT n', 'WITH 1 AS m SELECT m']) {
+    t.notMatch(await asReader(`EXPLAIN ${query}`), /^Code/, query)
+  }
+})
+
 t.test(
   'a name, a setting, a format or a second statement brings no file and no foreign row',
   async (t) => {
