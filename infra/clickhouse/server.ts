@@ -71,6 +71,7 @@ async function serve(options: EngineOptions): Promise<void> {
   const limits = limitsOf(options)
   const front = {
     engine,
+    readable: options,
     limits,
     spoolPath,
     pipes: await createPipes(join(options.dataPath, 'pipes'), statementsMax),

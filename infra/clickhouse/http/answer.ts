@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http'
+import type { Readable } from '../access.js'
 import type { Engine } from '../engine.js'
 import type { StatementKiller } from '../killer.js'
 import type { Lanes } from '../lanes.js'
 import type { Reports } from '../progress.js'
 import { type RunContext, run, setFormat } from '../run.js'
 import { freshLease, type Sessions } from '../sessions.js'
+import { errorForReader } from '../sql/hidden.js'
 import type { OwnKill } from '../sql/kill.js'
 import { commentOf, prepare } from '../sql/session-settings.js'
 import { stringLiteral } from '../sql/statement.js'
@@ -16,6 +18,7 @@ import type { Reply, Summary } from './reply.js'
 
 export interface AnswerContext extends RunContext {
   readonly engine: Engine
+  readonly readable: Readable
   readonly lanes: Lanes
   readonly sessions: Sessions
   /** Running statements, as `system.processes` knows them. */
@@ -69,7 +72,10 @@ export async function answer(context: AnswerContext, pending: PendingCall): Prom
       const intervalMs = call.progressMs
       unwatch = context.reports.watch({ comment, intervalMs, report: reply.progress })
     }
-    rest = await runLeased(context, pending, stop)
+    rest = await runLeased(context, pending, stop).catch(async (error: unknown) => {
+      if (client.role === 'writer') throw error
+      throw await errorForReader(context, { ...client, query: call.query }, error)
+    })
   } finally {
     unwatch?.()
     context.killer.forget(comment)

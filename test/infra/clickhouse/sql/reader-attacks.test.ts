@@ -78,6 +78,22 @@ t.test('no plan shows the columns of another table', async (t) => {
   }
 })
 
+t.test('no error shows the columns of another table', async (t) => {
+  for (const query of [
+    'SELECT h.y FROM hidden AS h',
+    'SELECT h.y FROM default."hidden" AS h',
+    'SELECT *, count() FROM hidden',
+    'SELECT abs(tuple(*)) FROM hidden',
+    'SELECT q.y FROM (SELECT * FROM `hidden`) AS q',
+    'EXPLAIN SELECT h.y FROM hidden AS h',
+  ]) {
+    const text = await asReader(query)
+    t.match(text, /^Code: 497.*the statement fails and names hidden/, query)
+  }
+  t.match(await asReader('SELECT s.m FROM shown AS s'), /^Code: 47.*Maybe you meant: \['s\.n'\]/)
+  t.match(await asReader('SELECT *, count() FROM beneath'), /^Code: 215.*beneath\.x/)
+})
+
 t.test(
   'a name, a setting, a format or a second statement brings no file and no foreign row',
   async (t) => {
