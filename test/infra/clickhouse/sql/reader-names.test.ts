@@ -101,6 +101,14 @@ t.test('a name that is not in the lists is refused with its name and a remedy', 
     )
   }
   t.match(await asReader('SELECT tcpPort()'), /^Code: 497\..* tcpPort: it shows the machine/)
+  for (const called of [
+    "editDistance('ab', 'ba')",
+    'arrayLevenshteinDistance([1], [2])',
+    "arrayMap(jaroSimilarity, ['a'], ['b'])",
+  ]) {
+    const text = await asReader(`SELECT ${called}`)
+    t.match(text, /^Code: 497\..* \w+: it compares .* cannot be stopped/, called)
+  }
   t.match(await asReader('SHOW CLUSTERS'), /^Code: 497\./)
 })
 
