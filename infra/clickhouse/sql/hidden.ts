@@ -40,7 +40,8 @@ export async function errorForReader(
   for (const line of bytes.toString('utf8').split('\n').filter(Boolean)) {
     const [database, name] = JSON.parse(line) as [string, string]
     if (!names.has(name) || open.has(`${database}.${name}`)) continue
-    const detail = `the statement fails and names ${name}, which a reader cannot read`
+    const cause = `the statement fails (${exception.name}) and names ${name}`
+    const detail = `${cause}, which is also a table that a reader cannot read`
     return exceptionOf('ACCESS_DENIED', `Not enough privileges: ${detail}`)
   }
   return exception
