@@ -25,8 +25,7 @@ export async function* readLocal(
   path: string,
   prove?: (found: Stats) => void,
 ): AsyncIterable<Buffer> {
-  const flags = prove === undefined ? constants.O_RDONLY : asFile
-  const file = await attempt(path, () => open(path, flags))
+  const file = await attempt(path, () => open(path, prove && asFile))
   try {
     prove?.(await attempt(path, () => file.stat()))
     const buffer = Buffer.allocUnsafeSlow(readBytes)
