@@ -53,7 +53,7 @@ export function createFolder(options: FolderOptions): Source {
     others: () => others,
     read: (arrival) =>
       readUnchanged(arrival, look, (found) => {
-        refuseChanged(found.isFile() ? toFile(arrival.path, found) : undefined, arrival)
+        refuseChanged(ifFile(arrival.path, found), arrival)
       }),
     settle: async (arrival, settlement) => {
       const as = keptName(arrival.arrival, arrival.name)
@@ -119,8 +119,12 @@ const lookThrough = lookBy(stat)
 function lookBy(status: typeof stat | typeof lstat): Look {
   return async (path) => {
     const found = await attempt(path, () => ifThere(status(path)))
-    return found?.isFile() ? toFile(path, found) : undefined
+    return found && ifFile(path, found)
   }
+}
+
+function ifFile(path: string, found: Stats): RemoteFile | undefined {
+  return found.isFile() ? toFile(path, found) : undefined
 }
 
 async function lookAt(path: string): Promise<RemoteFile | undefined> {

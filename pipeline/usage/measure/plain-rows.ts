@@ -52,8 +52,8 @@ function load(): Scan {
 }
 
 /**
- * Counts a chunk of which every row is plain, and calls `see` with the starts of some rows, none of them blank; undefined where one
- * is not. A last row without a line end may be cut: the zeros at its end say nothing.
+ * Counts a chunk of plain rows, and calls `see` with the starts of some that are not blank. Returns undefined at
+ * the first row that is not plain. A last row without a line end may be cut: the zeros at its end say nothing.
  */
 export function countPlain(
   bytes: Buffer,
