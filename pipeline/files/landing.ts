@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { Fault } from '../../schemas/fault.js'
 import type { Decimals, LandedChunk, Measured } from '../../schemas/manifest.js'
-import { attempt, ifThere, readLocal } from '../sources/disk.js'
+import { attempt, ifThere, readLocal, writeAll } from '../sources/disk.js'
 import { joinDecimals, noDecimals } from './decimals.js'
 import { cutPoint, lastRow, type UnendedRow } from './rows.js'
 
@@ -85,10 +85,11 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
     const path = join(options.folder, chunkName(chunk.chunk))
     const file = await onDisk(() => open(path, 'w', 0o600))
     try {
-      await onDisk(() => file.writeFile(bytes))
+      await onDisk(() => writeAll(file, bytes, 0))
     } finally {
       await file.close()
     }
+    await noteWritten(path)
     await options.onChunk(chunk)
   }
   const land = async (length: number, isLast = false) => {
@@ -170,6 +171,32 @@ export function describeChunk(
   const { rounded, decimals, ...measured } = measure(bytes)
   const chunk = { ...place, ...measured, bytes: bytes.length, crc32: crc32(bytes) }
   return { chunk, rounded, decimals }
+}
+
+/** Chunks that this process has written: their inode and when it last changed, by path. */
+const written = new Map<string, string>()
+const writtenMax = 10_000
+
+async function noteWritten(path: string): Promise<void> {
+  const found = await identityOf(path)
+  if (written.size >= writtenMax) written.clear()
+  if (found !== undefined) written.set(path, found)
+}
+
+/**
+ * Whether this process has written a chunk and nobody has touched it since: then its bytes need not be read
+ * to be proved. It forgets the chunk.
+ */
+export async function isAsWritten(path: string): Promise<boolean> {
+  const known = written.get(path)
+  written.delete(path)
+  return known !== undefined && known === (await identityOf(path))
+}
+
+/** Whoever alters a file changes the time in its inode, which no program can set. */
+async function identityOf(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined)
+  return found && `${found.ino} ${found.size} ${found.ctimeNs}`
 }
 
 /** A chunk in the landing: as it was cut, gone or cut short, or with other bytes. */

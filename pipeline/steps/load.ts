@@ -1,7 +1,7 @@
 import { rm, stat } from 'node:fs/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
-import { chunkPath, lookAtChunk } from '../files/landing.js'
+import { chunkPath, isAsWritten, lookAtChunk } from '../files/landing.js'
 import type { LoadedFile, LoadTask } from '../kind.js'
 import { kindOf } from '../kinds.js'
 import { type FileState, isDecided } from '../ledger/file-state.js'
@@ -20,7 +20,7 @@ import { ensureLanded } from './receive.js'
  */
 export async function load(context: PipelineContext, task: LoadTask): Promise<void> {
   const path = chunkPath(context.folders.landing, task)
-  const found = await lookAtChunk(path, task.chunk)
+  const found = (await isAsWritten(path)) ? 'intact' : await lookAtChunk(path, task.chunk)
   if (found === 'altered') {
     const { arrival, chunk } = task
     context.log.warn({ arrival, chunk: chunk.chunk }, 'a chunk was altered on disk and lands again')

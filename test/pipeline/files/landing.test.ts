@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { chunkName, createLanding } from '../../../pipeline/files/landing.js'
+import { chunkName, createLanding, isAsWritten } from '../../../pipeline/files/landing.js'
 import { splitRows } from '../../../pipeline/files/rows.js'
 import { measure } from '../../../pipeline/usage/measure/measure.js'
 import { createSeenTimestamps } from '../../../pipeline/usage/timestamps.js'
@@ -156,4 +156,21 @@ t.test('landing a file again leaves nothing of the first time', async (t) => {
 t.test('a folder that cannot be made is a fault that names it', async (t) => {
   const path = join(t.testdir({ file: '' }), 'file', '1')
   await t.rejects(land(path, Buffer.from('a\n')), { name: 'Fault', detail: new RegExp(path) })
+})
+
+t.test('a chunk that nobody has touched since it was written need not be read, once', async (t) => {
+  const folder = join(t.testdir(), '8')
+  const { chunks } = await land(folder, Buffer.from(`${rowsOf(40_000)}\n`))
+  const [first = '', second = '', third = ''] = chunks.map((one) =>
+    join(folder, chunkName(one.chunk)),
+  )
+  t.equal(await isAsWritten(first), true)
+  t.equal(await isAsWritten(first), false, 'another attempt reads it')
+  writeFileSync(second, readFileSync(second, 'latin1').replace('M', 'N'))
+  utimesSync(second, new Date(0), new Date(0))
+  t.equal(await isAsWritten(second), false)
+  writeFileSync(`${third}.other`, readFileSync(third))
+  renameSync(`${third}.other`, third)
+  t.equal(await isAsWritten(third), false, 'the same bytes in another file')
+  t.equal(await isAsWritten(join(folder, 'none')), false)
 })
