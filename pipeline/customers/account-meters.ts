@@ -4,11 +4,42 @@ import { arrivalOf } from '../store/versions.js'
 import type { MeterPlace } from './facts.js'
 import { isOfFile, type PlaceRow, placeKey, toPlace } from './stored-facts.js'
 
+/** Meters that are named one by one in a statement. */
+const metersMax = 1_000
+
 /**
  * Records which accounts some reads name at which meters: those that are new, those with an earlier
- * first read, and those with a read after a known end. `named` is of `namedIn` or `namedInFiles`.
+ * first read, and those with a read after a known end. `named` is of `namedIn` or `namedInFiles`. On most
+ * days there are few of these, and a statement about few meters is much cheaper than one about all.
  */
 export async function recordAccounts(store: Store, named: Sql): Promise<void> {
+  const news = await store.rows<{ meter: string }>({
+    sql: sql`SELECT DISTINCT meter FROM (${named}) WHERE ${mayBeNews(named)} LIMIT ${literal(metersMax + 1)}`,
+  })
+  if (news.length === 0) return
+  const ids = news.map(({ meter }) => meter)
+  const isFew = news.length <= metersMax
+  await recordNews(store, isFew ? sql`SELECT * FROM (${named}) WHERE meter IN ${ids}` : named)
+}
+
+/** A superset, found without a join: accounts that were not known when the reads begin, and those that have ended. */
+function mayBeNews(named: Sql): Sql {
+  const meters = sql`meter_id IN (SELECT meter FROM (${named}))`
+  return sql`account != '' AND (
+      (site, meter, account) NOT IN (
+        SELECT external_site_id, meter_id, account_number FROM account_meter
+        WHERE ${meters} AND first_read <= (SELECT min(first) FROM (${named})))
+      OR (site, meter, account) IN (
+        SELECT external_site_id, meter_id, account_number FROM (${endedTenancies(meters)})))`
+}
+
+/** Tenancies of some meters with an end, also one that was withdrawn. */
+const endedTenancies = (meters: Sql) =>
+  sql`SELECT external_site_id, meter_id, account_number, ended
+    FROM tenancy FINAL ARRAY JOIN arrayConcat([valid_to], withdrawn.2) AS ended
+    WHERE ended IS NOT NULL AND ${meters}`
+
+async function recordNews(store: Store, named: Sql): Promise<void> {
   const meters = sql`meter_id IN (SELECT meter FROM (${named}))`
   await store.command({
     sql: sql`INSERT INTO account_meter (
@@ -23,8 +54,7 @@ export async function recordAccounts(store: Store, named: Sql): Promise<void> {
       ) AS k ON k.s = n.site AND k.m = n.meter AND k.a = n.account
       LEFT JOIN (
         SELECT external_site_id AS s, meter_id AS m, account_number AS a, min(ended) AS ended_at
-        FROM tenancy FINAL ARRAY JOIN arrayConcat([valid_to], withdrawn.2) AS ended
-        WHERE ended IS NOT NULL AND ${meters} GROUP BY s, m, a
+        FROM (${endedTenancies(meters)}) GROUP BY s, m, a
       ) AS e ON e.s = n.site AND e.m = n.meter AND e.a = n.account
       WHERE account != ''
       GROUP BY site, meter, account, of

@@ -8,9 +8,9 @@ import { noteLengths, withOutcomes } from '../ledger/verdict.js'
 import { isStagingLost } from '../steps/load.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, literal, sql } from '../store/sql.js'
-import { createReads, derivedOf, proveRows, stagingOf } from '../store/staging.js'
+import { createReads, derivedOf, keepReads, proveRows, stagingOf } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
-import { keepRegistered, moveOf, ownTable } from '../usage/classify.js'
+import { keepRegistered, moveOf } from '../usage/classify.js'
 import { findDays } from '../usage/days/find.js'
 import { takenByArrival } from '../usage/from-store.js'
 import { gridOf, type StagingTotals, totalShapes } from '../usage/irregular-meters.js'
@@ -203,7 +203,9 @@ async function keepOnly(
   const others = await store.rows({
     sql: sql`SELECT 1 FROM ${id(table)} WHERE NOT ${kept} LIMIT 1`,
   })
-  if (others.length === 0) return ownTable(store, union, table)
+  if (others.length === 0) {
+    return table === stagingOf(union.arrival).reads ? keepReads(store, union) : table
+  }
   const { final } = derivedOf(union)
   await store.command(createReads(final, 'replace'))
   await store.command({

@@ -26,17 +26,29 @@ const waitingMsMax = 24 * 3_600_000
  */
 export async function reconcile(context: PipelineContext, number: number): Promise<void> {
   if (isGroup(number)) return reconcileGroup(context, number)
-  const state = await context.ledger.state(number)
+  const [state, found] = await Promise.all([context.ledger.state(number), lookAround(context)])
   if (state === undefined) return
   if (state.groupId !== 0) return forward(context, state)
   if (state.status === 'publishing') return rollForward(context, await togetherWith(context, state))
-  await storeAsked(context, await togetherWith(context, state))
+  if (found.hasAsked) await storeAsked(context, await togetherWith(context, state))
   if (state.status !== 'received' && !isOverdue(context, state)) return forward(context, state)
   const now = context.now()
   const members = await membersOf(context, state)
   if (members === undefined || members.some((one) => isAwaited(context, one))) return
   if (mayGrow(context, members, now)) return
-  await (members.some(isReplaced) ? replaceOpen(context, members) : judge(context, members))
+  await (members.some(isReplaced) ? replaceOpen(context, members) : judge(context, members, found))
+}
+
+/** What is under way beside a file. */
+interface Around {
+  /** Whether a registration has asked for held reads. */
+  readonly hasAsked: boolean
+  readonly publishing: readonly FileState[]
+}
+
+async function lookAround({ store, ledger }: PipelineContext): Promise<Around> {
+  const [asked, publishing] = await Promise.all([findAsked(store), ledger.publishing()])
+  return { hasAsked: asked !== undefined, publishing }
 }
 
 async function reconcileGroup(context: PipelineContext, group: number): Promise<void> {
@@ -44,12 +56,18 @@ async function reconcileGroup(context: PipelineContext, group: number): Promise<
   const [first] = members
   if (first === undefined) return
   if (members.some(isPublishing)) return rollForward(context, members)
-  await storeAsked(context, members)
-  await (isOpen(first) ? judge(context, members) : forward(context, first))
+  const found = await lookAround(context)
+  if (found.hasAsked) await storeAsked(context, members)
+  await (isOpen(first) ? judge(context, members, found) : forward(context, first))
 }
 
-async function judge(context: PipelineContext, members: readonly FileState[]): Promise<void> {
-  await publishPending(context, members)
+async function judge(
+  context: PipelineContext,
+  members: readonly FileState[],
+  around: Around,
+): Promise<void> {
+  // Before held reads were stored, these were published.
+  if (!around.hasAsked) await publishPending(context, members, around.publishing)
   const valid = await recordFirst(context, await decide(context, members), members)
   const publishing = valid.filter(isPublishing)
   if (publishing.length > 0) await publish(context, publishing)
@@ -73,8 +91,7 @@ function groupOf([first]: readonly FileState[]): number | undefined {
  * that fails for good does not keep the file up; the sweep tries it again.
  */
 async function storeAsked(context: PipelineContext, members: readonly FileState[]): Promise<void> {
-  if ((await findAsked(context.store)) === undefined) return
-  await publishPending(context, members)
+  await publishPending(context, members, await context.ledger.publishing())
   try {
     await claimHeld(context)
   } catch (error) {
@@ -178,11 +195,12 @@ export async function isVisible(
 async function publishPending(
   context: PipelineContext,
   members: readonly FileState[],
+  publishing: readonly FileState[],
 ): Promise<void> {
   const own = members.map(({ arrival }) => arrival)
   const stuck: number[] = []
   const seen = new Set(members.map(numberOf))
-  for (const state of await context.ledger.publishing()) {
+  for (const state of publishing) {
     if (own.includes(state.arrival) || seen.has(numberOf(state))) continue
     seen.add(numberOf(state))
     if (!(await isPublished(context, state))) stuck.push(state.arrival)

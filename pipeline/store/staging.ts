@@ -128,6 +128,11 @@ export async function keepWhole(
   return whole
 }
 
+/** The same of reads. */
+export function keepReads(store: Store, decision: Decision): Promise<string> {
+  return keepWhole(store, decision, (whole) => createReads(whole, 'replace'))
+}
+
 /** Throws `STAGING_LOST` for a table with fewer rows than a verdict is about. */
 export async function proveRows(store: Store, table: string, rows: number): Promise<number> {
   const found = await countRows(store, table)

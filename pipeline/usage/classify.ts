@@ -9,14 +9,7 @@ import { addCounted, type Counted, noneCounted, subtractQuantities } from '../le
 import { noteEnded, noteOutranked, noteRekeyed, withOutcomes } from '../ledger/verdict.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql } from '../store/sql.js'
-import {
-  createReads,
-  type Decision,
-  derivedOf,
-  keepWhole,
-  proveRows,
-  stagingOf,
-} from '../store/staging.js'
+import { type Decision, derivedOf, proveRows, stagingOf } from '../store/staging.js'
 import { repairedColumns, repairedVersion } from '../verify/repaired.js'
 import { findDays } from './days/find.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
@@ -195,9 +188,8 @@ export async function keepRegistered(
 const readColumns = ['account_number', 'meter_id', 'external_site_id']
 
 /** The same table, or the decision's own of the same rows: those that were loaded are not its own. */
-export async function ownTable(store: Store, decision: Decision, table: string): Promise<string> {
-  if (table !== stagingOf(decision.arrival).reads) return table
-  return keepWhole(store, decision, (whole) => createReads(whole, 'replace'))
+function ownTable(decision: Decision, table: string): string {
+  return table === stagingOf(decision.arrival).reads ? derivedOf(decision).whole : table
 }
 
 const noOverlap: Overlap = {
@@ -239,7 +231,7 @@ export async function classify(
       : await compareWithStore(store, staged, context.profile)
   if (ended > 0) await store.command(recordEnded(state))
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
-  const attaches = thins ? derivedOf(state).final : await ownTable(store, state, table)
+  const attaches = thins ? derivedOf(state).final : ownTable(state, table)
   if (thins) {
     for (const statement of keepAccepted(staged)) await store.command(statement)
     const final = { arrival, decision, table: attaches }

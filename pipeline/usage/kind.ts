@@ -5,12 +5,20 @@ import { learnAccounts } from '../customers/registrations.js'
 import { warnOfRenumbering } from '../customers/renumbering.js'
 import { isOfFile } from '../customers/stored-facts.js'
 import type { Kind, LoadTask, Opened, Receiver } from '../kind.js'
-import { type FileState, isRekeying, numberOf } from '../ledger/file-state.js'
+import { type FileState, isGroup, isRekeying, numberOf } from '../ledger/file-state.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
 import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
 import { sql } from '../store/sql.js'
-import { attach, createStaging, emptyStaging, putBack, stagingOf } from '../store/staging.js'
+import {
+  attach,
+  createStaging,
+  derivedOf,
+  emptyStaging,
+  keepReads,
+  putBack,
+  stagingOf,
+} from '../store/staging.js'
 import { countLines } from '../store/versions.js'
 import { notePublished, usageTable } from '../verify/entries.js'
 import { noteRepaired } from '../verify/repaired.js'
@@ -38,7 +46,10 @@ export const usageKind: Kind = {
     const { arrival, decision, manifest } = state
     const hour = await settleRepeatedHour(context, state)
     const staged = { arrival, decision, table: stagingOf(arrival).reads }
-    const shapes = await totalShapes(store, staged, gridOf(profile, manifest))
+    const [shapes] = await Promise.all([
+      totalShapes(store, staged, gridOf(profile, manifest)),
+      keepReads(store, staged),
+    ])
     return { ...addCounted(shapes, hour.rejected), shapes, hour }
   },
   reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),
@@ -154,8 +165,12 @@ async function attachFirst(
     const staged = { ...state, arrival: numberOf(state), grid: gridOf(profile, state.manifest) }
     await store.command(recordProvisional(staged, state.attaches))
   }
-  const tables = new Map(first.map((state) => [state.attaches, numberOf(state)]))
-  const marks = [...tables].map(([table, number]) => markStaged({ number, table }))
+  const tables = [...new Map(first.map((state) => [state.attaches, state])).values()]
+  const marks = tables.map((state) => {
+    const { attaches: table } = state
+    const isOwn = !isGroup(numberOf(state)) && table === derivedOf(state).whole
+    return markStaged({ number: numberOf(state), table, isOwn })
+  })
   await Promise.all([notePublished(first), ...marks].map((write) => store.command(write)))
-  for (const table of tables.keys()) await attach(store, usageTable.table, table)
+  for (const { attaches } of tables) await attach(store, usageTable.table, attaches)
 }

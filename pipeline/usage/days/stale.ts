@@ -12,18 +12,20 @@ export interface StagedReads {
   readonly table: string
   /** The first arrival of a file that comes in again as a repair: its reads have versions of that one. */
   readonly repairs?: number | undefined
+  /** Whether all rows of the table are known to be of this arrival. */
+  readonly isOwn?: boolean
 }
 
 /**
  * Records which days the reads of a staging table change, before they are attached: from then on the
  * view `usage_day` adds up the reads of these days. Repeating it changes nothing.
  */
-export function markStaged({ number, table, repairs }: StagedReads): Statement {
+export function markStaged({ number, table, repairs, isOwn = false }: StagedReads): Statement {
   // Of a file alone, reads of other arrivals are those that it stores under another length.
   const own = typed('UInt32', repairs ?? number)
   const [change, arrival] = isGroup(number)
     ? [arrivalOf, arrivalOf]
-    : [typed('UInt32', number), sql`if(${arrivalOf} = ${own}, ${own}, 0)`]
+    : [typed('UInt32', number), isOwn ? own : sql`if(${arrivalOf} = ${own}, ${own}, 0)`]
   const few = sql`(SELECT count() FROM (
       SELECT DISTINCT local_day, meter_id FROM ${id(table)} LIMIT ${literal(meterDaysMax + 1)}
     )) <= ${literal(meterDaysMax)}`

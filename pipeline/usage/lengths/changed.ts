@@ -26,12 +26,10 @@ export interface Changed {
  */
 export async function countChanged(store: Store, usable: UsableRows): Promise<readonly Changed[]> {
   const { arrival, feed, table, firstDay, lastDay } = usable
-  const [before] = await store.rows<{ day: string }>({
-    sql: sql`SELECT toString(local_day) AS day FROM usage_read
-      WHERE local_day < ${typed('Date', firstDay)} AND commodity = ${feed}
-      ORDER BY local_day DESC LIMIT 1`,
-  })
-  const near = sql`local_day BETWEEN ${typed('Date', before?.day ?? firstDay)}
+  const first = typed('Date', firstDay)
+  const before = sql`(SELECT local_day FROM usage_read
+      WHERE local_day < ${first} AND commodity = ${feed} ORDER BY local_day DESC LIMIT 1)`
+  const near = sql`local_day BETWEEN ifNull(${before}, ${first})
       AND ${typed('Date', lastDay)} AND commodity = ${feed}
     AND bitShiftRight(version, 32) != ${arrival}`
   const [all] = await store.rows<{ lengths: readonly number[] }>({

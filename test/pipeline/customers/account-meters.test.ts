@@ -55,3 +55,25 @@ t.test('accounts are recorded of a file that an earlier release has published', 
   await settle(line, arrival)
   t.same(await accountsAt('O'), [{ account: 'A', first: '2026-03-04 05:00:00', changes: '1' }])
 })
+
+t.test(
+  'more new accounts than one statement names are recorded, and no known one again',
+  async (t) => {
+    const meters = Array.from({ length: 1_100 }, (_, index) => `MANY${index}`)
+    const countMany = () =>
+      store.rows({
+        sql: sql`SELECT toUInt32(count()) AS rows, toUInt32(sum(changes)) AS changes
+        FROM account_meter WHERE startsWith(meter_id, 'MANY')`,
+      })
+    for (const time of ['0:00', '0:15']) {
+      const arrival = await take(meters.map((meter) => at(time, meter, 'A')))
+      await reconcile(line, arrival)
+      await settle(line, arrival)
+      t.same(await countMany(), [{ rows: 1_100, changes: 1_100 }])
+    }
+    const earlier = await take([at('0:15', 'MANY7', 'A'), '"A","S","MANY8",3/3/2026 23:45,1'])
+    await reconcile(line, earlier)
+    await settle(line, earlier)
+    t.match(await countMany(), [{ changes: 1_101 }], 'an earlier first read is')
+  },
+)
