@@ -5,8 +5,9 @@ import { type FileState, isGroup, isOpen } from './ledger/file-state.js'
 import { hold } from './ledger/verdict.js'
 import type { JobName } from './queues/jobs.js'
 import { forward } from './steps/forward.js'
+import { isVisible } from './steps/publish.js'
 import { blankState } from './steps/receive.js'
-import { isPublishing, isVisible, release, rollForward, togetherWith } from './steps/reconcile.js'
+import { isPublishing, release, rollForward, togetherWith } from './steps/reconcile.js'
 
 /**
  * Quarantines a file that could not be read, loaded or attached after all attempts. Once it has a

@@ -38,6 +38,22 @@ export async function attachAll(
 }
 
 /**
+ * Files of a set are attached one after the other, those of a group in one step: one that has rows
+ * shows it.
+ */
+export async function isVisible(
+  { store }: PipelineContext,
+  states: readonly FileState[],
+): Promise<boolean> {
+  const withRows = states.filter(({ rows }) => rows.accepted > 0)
+  const attached = withRows.length === 0 ? states : withRows
+  const isGrouped = states.some(({ groupId }) => groupId !== 0)
+  const apart = isGrouped ? attached.slice(0, 1) : states
+  const seen = apart.map((one) => kindOf(one).isVisible(store, one))
+  return (await Promise.all(seen)).includes(true)
+}
+
+/**
  * Gives files that are attached their numbers of publication, all in one insert, which is when readers
  * see records. Then the ledger records `published`.
  */

@@ -15,7 +15,7 @@ import { isReplaced, mayGrow, membersOf, replaceOpen } from '../records/set.js'
 import { type Decision, dropDerived } from '../store/staging.js'
 import { forward } from './forward.js'
 import { isStagingLost, loadAndBalance } from './load.js'
-import { attachAll, completeAll, publish } from './publish.js'
+import { attachAll, completeAll, isVisible, publish } from './publish.js'
 
 const waitingMsMax = 24 * 3_600_000
 
@@ -171,21 +171,6 @@ async function refuseElsewhere(context: PipelineContext, state: FileState): Prom
   const { source, arrival, manifest } = state
   if (source !== 'submit' || !(await runsElsewhere(context, manifest.machine))) return
   throw new Fault('FILE_AHEAD', `arrival ${arrival} is loaded again where it landed`)
-}
-
-/**
- * Files of a set are attached one after the other, those of a group in one step: one that has rows
- * shows it.
- */
-export async function isVisible(
-  { store }: PipelineContext,
-  states: readonly FileState[],
-): Promise<boolean> {
-  const withRows = states.filter(({ rows }) => rows.accepted > 0)
-  const attached = withRows.length === 0 ? states : withRows
-  const apart = groupOf(states) === undefined ? states : attached.slice(0, 1)
-  const seen = apart.map((one) => kindOf(one).isVisible(store, one))
-  return (await Promise.all(seen)).includes(true)
 }
 
 /**
