@@ -49,6 +49,7 @@ export interface Landing {
   add(bytes: Buffer): Promise<void>
   /** Writes the rest. */
   end(): Promise<Landed>
+  /** Ends the writing; nothing can be added any more. */
   close(): Promise<void>
 }
 
@@ -59,6 +60,18 @@ export interface Landed {
   readonly roundedRows: number
   /** The last row if it has no line end. */
   readonly unendedRow: UnendedRow | undefined
+}
+
+/** Two buffers for the next landing: new ones cost the collection of all garbage and a fault for each page. */
+const buffers: Buffer[] = []
+
+function takeBuffer(bytes: number): Buffer {
+  const found = buffers.pop()
+  return found?.length === bytes ? found : Buffer.allocUnsafeSlow(bytes)
+}
+
+function giveBack(...used: readonly [Buffer, Buffer]): void {
+  buffers.splice(0, Number.POSITIVE_INFINITY, ...used)
 }
 
 /**
@@ -74,8 +87,9 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
   let roundedRows = 0
   let decimals = noDecimals
   let unendedRow: UnendedRow | undefined
-  let filling = Buffer.allocUnsafeSlow(options.chunkBytes)
-  let spare = Buffer.allocUnsafeSlow(options.chunkBytes)
+  let filling = takeBuffer(options.chunkBytes)
+  let spare = takeBuffer(options.chunkBytes)
+  let isClosed = false
   let aim = Math.min(firstChunkBytes, options.chunkBytes)
   let used = 0
   let line = options.firstLine
@@ -134,7 +148,11 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
       await writing
       return { chunks, roundedRows, unendedRow }
     },
-    close: () => writing.catch(() => undefined),
+    close: async () => {
+      await writing.catch(() => undefined)
+      if (!isClosed) giveBack(filling, spare)
+      isClosed = true
+    },
   }
 }
 
