@@ -1,45 +1,15 @@
 import type { Store } from '../store/clickhouse.js'
+import { seriesNumber } from '../store/series.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
 import { arrivalOf } from '../store/versions.js'
 import type { MeterPlace } from './facts.js'
 import { isOfFile, type PlaceRow, placeKey, toPlace } from './stored-facts.js'
 
-/** Meters that are named one by one in a statement. */
-const metersMax = 1_000
-
 /**
  * Records which accounts some reads name at which meters: those that are new, those with an earlier
- * first read, and those with a read after a known end. `named` is of `namedIn` or `namedInFiles`. On most
- * days there are few of these, and a statement about few meters is much cheaper than one about all.
+ * first read, and those with a read after a known end. `named` is of `namedIn`.
  */
 export async function recordAccounts(store: Store, named: Sql): Promise<void> {
-  const news = await store.rows<{ meter: string }>({
-    sql: sql`SELECT DISTINCT meter FROM (${named}) WHERE ${mayBeNews(named)} LIMIT ${literal(metersMax + 1)}`,
-  })
-  if (news.length === 0) return
-  const ids = news.map(({ meter }) => meter)
-  const isFew = news.length <= metersMax
-  await recordNews(store, isFew ? sql`SELECT * FROM (${named}) WHERE meter IN ${ids}` : named)
-}
-
-/** A superset, found without a join: accounts that were not known when the reads begin, and those that have ended. */
-function mayBeNews(named: Sql): Sql {
-  const meters = sql`meter_id IN (SELECT meter FROM (${named}))`
-  return sql`account != '' AND (
-      (site, meter, account) NOT IN (
-        SELECT external_site_id, meter_id, account_number FROM account_meter
-        WHERE ${meters} AND first_read <= (SELECT min(first) FROM (${named})))
-      OR (site, meter, account) IN (
-        SELECT external_site_id, meter_id, account_number FROM (${endedTenancies(meters)})))`
-}
-
-/** Tenancies of some meters with an end, also one that was withdrawn. */
-const endedTenancies = (meters: Sql) =>
-  sql`SELECT external_site_id, meter_id, account_number, ended
-    FROM tenancy FINAL ARRAY JOIN arrayConcat([valid_to], withdrawn.2) AS ended
-    WHERE ended IS NOT NULL AND ${meters}`
-
-async function recordNews(store: Store, named: Sql): Promise<void> {
   const meters = sql`meter_id IN (SELECT meter FROM (${named}))`
   await store.command({
     sql: sql`INSERT INTO account_meter (
@@ -54,7 +24,7 @@ async function recordNews(store: Store, named: Sql): Promise<void> {
       ) AS k ON k.s = n.site AND k.m = n.meter AND k.a = n.account
       LEFT JOIN (
         SELECT external_site_id AS s, meter_id AS m, account_number AS a, min(ended) AS ended_at
-        FROM (${endedTenancies(meters)}) GROUP BY s, m, a
+        FROM (${endedTenancies}) WHERE ${meters} GROUP BY s, m, a
       ) AS e ON e.s = n.site AND e.m = n.meter AND e.a = n.account
       WHERE account != ''
       GROUP BY site, meter, account, of
@@ -62,6 +32,11 @@ async function recordNews(store: Store, named: Sql): Promise<void> {
         OR (any(e.ended_at) IS NOT NULL AND max(n.last) >= any(e.ended_at) AND max(n.last) > any(k.known_last))`,
   })
 }
+
+/** Tenancies with an end, also one that was withdrawn. */
+const endedTenancies = sql`SELECT external_site_id, meter_id, account_number, ended
+    FROM tenancy FINAL ARRAY JOIN arrayConcat([valid_to], withdrawn.2) AS ended
+    WHERE ended IS NOT NULL`
 
 /** Some reads of a table, and the arrival that names their accounts. */
 interface Naming {
@@ -80,35 +55,64 @@ export function namedIn({ table, where, key, by }: Naming): Sql {
 }
 
 /**
- * The accounts that published files name, one or those of a group. The verdict has summed up those of
- * one file and staged the rows of a group; only where both are gone the stored reads are looked at.
+ * Records the accounts that published files name, one or those of a group. The verdict has summed up one
+ * file by series, and most days none of these is new; only where staging is gone all stored reads are looked at.
  */
-export async function namedInFiles(store: Store, arrivals: readonly number[]): Promise<Sql> {
+export async function recordAccountsOf(store: Store, arrivals: readonly number[]): Promise<void> {
   const [first = 0] = arrivals
-  const [found] = await store.rows<{ name: string; isGroup: boolean }>({
+  const [found] = await store.rows<{ reads: string; series: string; isGroup: boolean }>({
     sql: sql`WITH (
-        SELECT (group_id != 0, if(group_id != 0, attaches, concat('staging_', toString(arrival), '_series_', toString(decision))))
+        SELECT (group_id != 0, attaches, concat('staging_', toString(arrival), '_series_', toString(decision)))
         FROM file_state FINAL WHERE arrival = ${first}
       ) AS staged
-      SELECT name, staged.1 = 1 AS isGroup FROM system.tables
-      WHERE database = currentDatabase() AND name = staged.2`,
+      SELECT staged.1 = 1 AS isGroup, anyIf(name, name = staged.2) AS reads, anyIf(name, name = staged.3) AS series
+      FROM system.tables WHERE database = currentDatabase() AND name IN [staged.2, staged.3]`,
   })
-  const reads = { key: sql`series`, by: sql`max(${arrivalOf})` }
-  if (found === undefined) {
-    const where = join(
-      arrivals.map((arrival) => sql`(${isOfFile(arrival)})`),
-      sql` OR `,
-    )
-    return namedIn({ ...reads, table: 'usage_read', where })
+  const { reads = '', series = '', isGroup = false } = found ?? {}
+  const key = sql`series`
+  if (reads !== '' && isGroup) {
+    const where = sql`${arrivalOf} IN ${literal(arrivals)}`
+    return recordAccounts(store, namedIn({ table: reads, where, key, by: sql`max(${arrivalOf})` }))
   }
-  if (found.isGroup)
-    return namedIn({
-      ...reads,
-      table: found.name,
-      where: sql`${arrivalOf} IN ${literal(arrivals)}`,
-    })
-  return sql`SELECT external_site_id AS site, meter_id AS meter, account_number AS account,
-      commodity AS of, first, last, ${typed('UInt32', first)} AS named_by FROM ${id(found.name)}`
+  if (reads !== '' && series !== '') {
+    const news = await newSeries(store, series)
+    if (news === undefined) return
+    const where = sql`series IN ${news}`
+    return recordAccounts(store, namedIn({ table: reads, where, key, by: typed('UInt32', first) }))
+  }
+  const ofEach = arrivals.map((arrival) => sql`(${isOfFile(arrival)})`)
+  const where = join(ofEach, sql` OR `)
+  await recordAccounts(
+    store,
+    namedIn({ table: 'usage_read', where, key, by: sql`max(${arrivalOf})` }),
+  )
+}
+
+/** Series that are named one by one. */
+const seriesMax = 1_000
+
+/**
+ * Those series of a file that may name an account which is to be recorded, for an IN; undefined if there are
+ * none. Without the texts of their reads: an account that was known when the file begins has the same number. So
+ * has a known meter without an account, which is never recorded.
+ */
+async function newSeries(store: Store, series: string): Promise<Sql | undefined> {
+  const all = sql`${id(series)}`
+  const known = seriesNumber(sql`meter_id`, sql`account`, sql`external_site_id`)
+  const rows = await store.rows<{ number: string }>({
+    sql: sql`SELECT toString(series) AS number FROM ${all}
+      WHERE series NOT IN (
+          SELECT ${known} FROM (
+            SELECT meter_id, external_site_id, arrayJoin([account_number, '']) AS account,
+              arrayJoin((SELECT groupUniqArray(seconds) FROM ${all})) AS seconds
+            FROM account_meter
+            WHERE meter_id IN (SELECT meter_id FROM ${all}) AND first_read <= (SELECT min(first) FROM ${all})))
+        OR meter_id IN (SELECT meter_id FROM (${endedTenancies}))
+      LIMIT ${literal(seriesMax + 1)}`,
+  })
+  if (rows.length === 0) return undefined
+  if (rows.length > seriesMax) return sql`(SELECT series FROM ${all})`
+  return literal(rows.map(({ number }) => BigInt(number)))
 }
 
 /** Meters of registered customers whose tenancies may differ by the accounts that files named. */

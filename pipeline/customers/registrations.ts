@@ -3,7 +3,7 @@ import { groupBy } from '../../schemas/lists/group-by.js'
 import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
 import type { ClaimContext } from '../usage/lengths/claimed.js'
-import { metersNamedIn, namedInFiles, recordAccounts } from './account-meters.js'
+import { metersNamedIn, recordAccountsOf } from './account-meters.js'
 import { erasedPlaces } from './erasure/erasure.js'
 import { askForHeld, askForHeldOf, endClaim, nextClaim, storeClaimed } from './held.js'
 import { findNews, latestOf } from './news.js'
@@ -75,7 +75,7 @@ export async function learnAccounts(
   context: RegisterContext,
   ...arrivals: readonly number[]
 ): Promise<boolean> {
-  await recordAccounts(context.store, await namedInFiles(context.store, arrivals))
+  await recordAccountsOf(context.store, arrivals)
   const meters = await metersNamedIn(context.store, arrivals)
   await renewAll(context, meters)
   const holds = context.profile.ingestion !== 'full'

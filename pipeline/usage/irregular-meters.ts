@@ -69,9 +69,7 @@ export async function sumSeries(
   await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${id(derivedOf(staged).series)}
       ENGINE = MergeTree ORDER BY tuple() SETTINGS ${durable} AS
-      SELECT any(t.meter_id) AS meter_id, any(t.account_number) AS account_number,
-        any(t.external_site_id) AS external_site_id, any(t.commodity) AS commodity,
-        count() AS rows, sum(t.quantity) AS quantity,
+      SELECT series, any(t.meter_id) AS meter_id, any(t.seconds) AS seconds, count() AS rows, sum(t.quantity) AS quantity,
         min(starts_at) AS first, max(starts_at) AS last,
         min(local_day) AS first_day, max(local_day) AS last_day, sum(${slotOf(seconds)}) AS slots
       FROM ${id(staged.table)} AS t GROUP BY series`,
