@@ -24,6 +24,7 @@ import {
   named,
   roundCount,
   toRecord,
+  wallAt,
 } from './histories.js'
 import { currentReads, ownersOf } from './owners.js'
 import { publishFile, publishReads, registeringAt } from './registering.js'
@@ -33,7 +34,7 @@ const { store } = rig
 await rig.publish({
   RateCodes: ['RES,Residential,Flat,,'],
   RateFlat: ['RES,0.1,2025-01-01,,'],
-  BillingCycles: ['7,2026-01-01,2026-02-19'],
+  BillingCycles: ['7,2026-02-16,2026-04-06'],
 })
 const reading = readingOf(t, store)
 const batchSize = 250
@@ -117,7 +118,7 @@ function toRead({ account, site, meter, hour }: HistoryRead, prefix: string) {
     externalSiteId: `${prefix}${site}`,
     meterId: `${prefix}${meter}`,
     startsAt: new Date(instantOfHour(hour)).toISOString(),
-    localDay: dayOf(firstDay + Math.floor(hour / 24) * 86_400_000),
+    localDay: dayOf(wallAt(instantOfHour(hour)).getTime()),
   }
 }
 
@@ -214,7 +215,7 @@ async function compareReads({ batch, from }: Batch): Promise<readonly object[]> 
         sql: sql`SELECT formatDateTime(starts_at, '%Y-%m-%dT%H:%i:%SZ', 'UTC') AS at FROM registered_usage
           WHERE meter_id = ${meterId} AND has(client_ids, ${clientId}) ORDER BY starts_at`,
       })
-      const days = { from: '2026-01-01', to: '2026-03-01' }
+      const days = { from: '2026-02-16', to: '2026-04-16' }
       const query = { meterId, granularity: 'interval', ...days } as const
       const isNone =
         rows.length === 0 && (await readUsage(reading, clientId, query)).kind === 'missing'
@@ -241,7 +242,7 @@ function billKey({ meter, account, clients }: Billed): string {
 
 /** Bills that count a read which is not of all of their clients, or count one twice. */
 async function compareBills({ batch, from }: Batch): Promise<readonly object[]> {
-  await rig.bill({ start: '2026-01-01' })
+  await rig.bill({ start: '2026-02-16' })
   const wrong: object[] = []
   for (const meters of batchesOf(metersOf({ batch, from }), metersAtOnce)) {
     const counted = new Map<string, number>()

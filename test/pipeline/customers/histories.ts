@@ -40,7 +40,9 @@ export interface History {
   readonly terminations: readonly (Place & { readonly day: number })[]
 }
 
-export const firstDay = Date.parse('2026-01-01T05:00:00Z')
+/** Local midnight. The clocks go forward within the histories. */
+export const firstDay = Date.parse('2026-02-16T05:00:00Z')
+const clocksChange = Date.parse('2026-03-08T07:00:00Z')
 const hourMs = 3_600_000
 export const roundCount = 5
 const daysOfRound = 10
@@ -55,14 +57,21 @@ export function instantOfHour(hour: number): number {
   return firstDay + hour * hourMs
 }
 
+/** What the clock shows at an instant, as if it were UTC. */
+export function wallAt(ms: number): Date {
+  return new Date(ms - (ms < clocksChange ? 5 : 4) * hourMs)
+}
+
 /** The local midnight at which the effective date of a bill begins. */
 export function instantOfBill({ hour }: HistoryRead): number {
-  return Date.parse(`${dayOf(instantOfHour(hour))}T05:00:00Z`)
+  const midnight = Date.parse(`${dayOf(instantOfHour(hour))}T05:00:00Z`)
+  return midnight < clocksChange ? midnight : midnight - hourMs
 }
 
 /** The local midnight at which a termination, or a day of `readUnder`, is over. */
 export function endOfDay(day: number): number {
-  return firstDay + (day + 1) * dayMs
+  const midnight = firstDay + (day + 1) * dayMs
+  return midnight < clocksChange ? midnight : midnight - hourMs
 }
 
 /**
@@ -135,7 +144,7 @@ export const named = (account: string, prefix: string) => (account === '' ? '' :
 
 /** A read as a row of a file, and the name of the n-th such file. */
 export function toRow({ account, site, meter, hour }: HistoryRead, prefix: string, quantity = 1) {
-  const wall = new Date(instantOfHour(hour) - 5 * hourMs)
+  const wall = wallAt(instantOfHour(hour))
   const at = `${wall.getUTCMonth() + 1}/${wall.getUTCDate()}/${wall.getUTCFullYear()} ${wall.getUTCHours()}:00`
   return `${prefix}${account},${prefix}${site},${prefix}${meter},${at},${quantity}`
 }
