@@ -11,6 +11,7 @@ import { kindOf } from '../kinds.js'
 import { type FileState, type Notes, noQuantity, noRows } from '../ledger/file-state.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { refuseRows, truncatedRefusal } from '../ledger/verdict.js'
+import { hasReported } from '../machine.js'
 import { forward } from './forward.js'
 import { landFrom } from './land-rows.js'
 import { reprocessedBy } from './reprocess.js'
@@ -48,6 +49,27 @@ async function takeIn(context: PipelineContext, arrival: Arrival): Promise<FileS
     if (isSubmitted(arrival) || arrival.source === 'quarantine') return wrong
     return { ...wrong, status: 'replaced', settledAt: context.now() }
   }
+}
+
+/** A machine that workers never ran on may be new: they have this long to start. */
+const unknownMsMax = 24 * 3_600_000
+
+/** Lands a file; `SOURCE_CHANGED` where the only machine that had it was forgotten. */
+async function landKnown(context: PipelineContext, origin: Parameters<typeof landFrom>[1]) {
+  try {
+    return await landFrom(context, origin)
+  } catch (error) {
+    const isAway = error instanceof Fault && error.code === 'SOURCE_UNREACHABLE'
+    if (!isAway || !(await isLost(context, origin.arrival))) throw error
+    const detail = `its machine ${origin.arrival.machine} is not known any more; load it on another one`
+    throw new Fault('SOURCE_CHANGED', detail)
+  }
+}
+
+async function isLost({ store, now }: PipelineContext, arrival: Arrival): Promise<boolean> {
+  const { machine, arrivedAt } = arrival
+  if (!machine || now().getTime() - arrivedAt.getTime() < unknownMsMax) return false
+  return !(await hasReported(store, machine))
 }
 
 /** Refuses a file by its name and size, before it is read. */
@@ -97,7 +119,7 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
     kindOf(state).createStaging(context.store, state),
   ])
   const hold = resembles && !arrival.force
-  const { fileId, cut, notes, ...manifest } = await landFrom(context, {
+  const { fileId, cut, notes, ...manifest } = await landKnown(context, {
     arrival,
     source,
     name,
@@ -186,7 +208,7 @@ export async function ensureLanded(context: PipelineContext, state: FileState): 
   const source = context.sources.get(state.source)
   if (arrival === undefined || source === undefined) throw sourceChanged(state)
   const name = parseFileName(arrival.name, context.profile)
-  const { fileId } = await landFrom(context, { arrival, source, name, hold: true })
+  const { fileId } = await landKnown(context, { arrival, source, name, hold: true })
   if (fileId !== state.fileId) throw sourceChanged(state)
 }
 

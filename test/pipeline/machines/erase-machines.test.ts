@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import t from 'tap'
 import { judgeMachines } from '../../../infra/checks/erasures.js'
 import { forgetMachine } from '../../../pipeline/machine.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
+import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { sweepMachine } from '../../../pipeline/steps/sweep.js'
@@ -67,3 +68,36 @@ t.test('nothing is asked of a machine that is forgotten', async (t) => {
   await sweepMachine(here.context)
   t.match(await judgeMachines(store), { state: 'good' })
 })
+
+t.test('a file of a forgotten machine is refused, and holds up no erasure', async (t) => {
+  const { ledger, folders } = here.context
+  const later = { ...here.context, now: () => new Date(Date.now() + 2 * 86_400_000) }
+  const claim = async (path: string, machine: string) => {
+    const entry = { source: 'submit', name: basename(path), path, machine, force: false }
+    const { size: bytes = 100, mtimeMs = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {}
+    return (await ledger.claim({ ...entry, bytes, modifiedMs: Math.trunc(mtimeMs) })).arrival
+  }
+  const refused = { status: 'quarantined', fault: 'SOURCE_CHANGED', reason: /lost is not known/ }
+  await sweepMachine(away.context)
+  const lost = await claim('/gone/with/its/machine/DEMO_07062024_Electric.csv', 'lost')
+  const kept = await claim('/gone/DEMO_08062024_Electric.csv', away.context.machine)
+  await t.rejects(receive(here.context, lost), { code: 'SOURCE_UNREACHABLE' }, 'it may start yet')
+  await t.rejects(receive(later, kept), { code: 'SOURCE_UNREACHABLE' })
+  await receive(later, lost)
+  await reconcile(later, lost)
+  t.match(await ledger.state(lost), refused)
+
+  const folder = t.testdir({ 'DEMO_09062024_Electric.csv': fileOf('A,S,M,6/1/2024 3:00,1') })
+  const landed = await claim(join(folder, 'DEMO_09062024_Electric.csv'), 'lost')
+  await receive(here.context, landed)
+  for (const path of [folder, join(folders.landing, String(landed))]) {
+    rmSync(path, { recursive: true })
+  }
+  await t.rejects(reconcile(here.context, landed), { code: 'SOURCE_UNREACHABLE' })
+  await reconcile(later, landed)
+  t.match(await ledger.state(landed), refused, 'also where its chunks are gone with it')
+})
+
+function fileOf(row: string): string {
+  return `AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit\n${row}\n`
+}
