@@ -77,7 +77,7 @@ export async function recordAccountsOf(store: Store, arrivals: readonly number[]
   if (reads !== '' && series !== '') {
     const news = await newSeries(store, series)
     if (news === undefined) return
-    const where = sql`series IN ${news}`
+    const where = sql`series IN ${news} AND NOT is_rekeyed AND ${isOfFile(first)}`
     return recordAccounts(store, namedIn({ table: reads, where, key, by: typed('UInt32', first) }))
   }
   const ofEach = arrivals.map((arrival) => sql`(${isOfFile(arrival)})`)

@@ -103,7 +103,7 @@ export async function createLanding(options: LandingOptions): Promise<Landing> {
     } finally {
       await file.close()
     }
-    await noteWritten(path)
+    await noteWritten(path, chunk)
     await options.onChunk(chunk)
   }
   const land = async (length: number, isLast = false) => {
@@ -191,36 +191,39 @@ export function describeChunk(
   return { chunk, rounded, decimals }
 }
 
-/** Chunks that this process has written: their inode and when it last changed, by path. */
+type Bytes = Pick<LandedChunk, 'bytes' | 'crc32'>
+
+/** Chunks that this process has written: their bytes, inode and when it last changed, by path. */
 const written = new Map<string, string>()
 const writtenMax = 10_000
 
-async function noteWritten(path: string): Promise<void> {
-  const found = await identityOf(path)
+async function noteWritten(path: string, chunk: Bytes): Promise<void> {
+  const found = await identityOf(path, chunk)
   if (written.size >= writtenMax) written.clear()
   if (found !== undefined) written.set(path, found)
 }
 
 /**
- * Whether this process has written a chunk and nobody has touched it since: then its bytes need not be read
- * to be proved. It forgets the chunk.
+ * Whether this process has written these bytes of a chunk and nobody has touched it since: then it need not be
+ * read to be proved. It forgets the chunk.
  */
-export async function isAsWritten(path: string): Promise<boolean> {
+export async function isAsWritten(path: string, chunk: Bytes): Promise<boolean> {
   const known = written.get(path)
   written.delete(path)
-  return known !== undefined && known === (await identityOf(path))
+  return known !== undefined && known === (await identityOf(path, chunk))
 }
 
 /** Whoever alters a file changes the time in its inode, which no program can set. */
-async function identityOf(path: string): Promise<string | undefined> {
+async function identityOf(path: string, { bytes, crc32 }: Bytes): Promise<string | undefined> {
   const found = await stat(path, { bigint: true }).catch(() => undefined)
-  return found && `${found.ino} ${found.size} ${found.ctimeNs}`
+  if (found?.size !== BigInt(bytes)) return undefined
+  return `${crc32} ${bytes} ${found.ino} ${found.ctimeNs}`
 }
 
 /** A chunk in the landing: as it was cut, gone or cut short, or with other bytes. */
 export async function lookAtChunk(
   path: string,
-  { bytes, crc32: expected }: Pick<LandedChunk, 'bytes' | 'crc32'>,
+  { bytes, crc32: expected }: Bytes,
 ): Promise<'intact' | 'missing' | 'altered'> {
   const found = await stat(path).catch(() => undefined)
   if (found?.size !== bytes) return 'missing'

@@ -20,7 +20,9 @@ import { ensureLanded } from './receive.js'
  */
 export async function load(context: PipelineContext, task: LoadTask): Promise<void> {
   const path = chunkPath(context.folders.landing, task)
-  const found = (await isAsWritten(path)) ? 'intact' : await lookAtChunk(path, task.chunk)
+  const found = (await isAsWritten(path, task.chunk))
+    ? 'intact'
+    : await lookAtChunk(path, task.chunk)
   if (found === 'altered') {
     const { arrival, chunk } = task
     context.log.warn({ arrival, chunk: chunk.chunk }, 'a chunk was altered on disk and lands again')

@@ -168,7 +168,8 @@ async function attachFirst(
   const tables = [...new Map(first.map((state) => [state.attaches, state])).values()]
   const marks = tables.map((state) => {
     const { attaches: table } = state
-    const isOwn = !isGroup(numberOf(state)) && table === derivedOf(state).whole
+    const hasOthers = isGroup(numberOf(state)) || isRekeying(state)
+    const isOwn = !hasOthers && table === derivedOf(state).whole
     return markStaged({ number: numberOf(state), table, isOwn })
   })
   await Promise.all([notePublished(first), ...marks].map((write) => store.command(write)))

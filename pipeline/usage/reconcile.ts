@@ -109,7 +109,11 @@ async function proveOutcomes({ store }: PipelineContext, state: FileState): Prom
   const outcomes = JSON.stringify({ rows, quantity })
   if (!balance(state)) throw new Fault('UNBALANCED', `the outcomes do not add up: ${outcomes}`)
   if (attaches !== derivedOf(state).final) {
-    await proveRows(store, attaches, rows.accepted + rows.duplicate + rows.superseded)
+    const judged = rows.accepted + rows.duplicate + rows.superseded
+    // Another decision may have emptied what was judged meanwhile, but not what is attached.
+    const isWhole = attaches === derivedOf(state).whole
+    const tables = isWhole ? [attaches, stagingOf(state.arrival).reads] : [attaches]
+    await Promise.all(tables.map((table) => proveRows(store, table, judged)))
     return
   }
   const [found] = await store.rows<Counted>({

@@ -160,17 +160,21 @@ t.test('a folder that cannot be made is a fault that names it', async (t) => {
 
 t.test('a chunk that nobody has touched since it was written need not be read, once', async (t) => {
   const folder = join(t.testdir(), '8')
-  const { chunks } = await land(folder, Buffer.from(`${rowsOf(40_000)}\n`))
-  const [first = '', second = '', third = ''] = chunks.map((one) =>
-    join(folder, chunkName(one.chunk)),
-  )
-  t.equal(await isAsWritten(first), true)
-  t.equal(await isAsWritten(first), false, 'another attempt reads it')
-  writeFileSync(second, readFileSync(second, 'latin1').replace('M', 'N'))
-  utimesSync(second, new Date(0), new Date(0))
-  t.equal(await isAsWritten(second), false)
-  writeFileSync(`${third}.other`, readFileSync(third))
-  renameSync(`${third}.other`, third)
-  t.equal(await isAsWritten(third), false, 'the same bytes in another file')
-  t.equal(await isAsWritten(join(folder, 'none')), false)
+  const { chunks } = await land(folder, Buffer.from(`${rowsOf(60_000)}\n`))
+  const [first, second, third, fourth] = chunks.map((chunk) => ({
+    ...chunk,
+    path: join(folder, chunkName(chunk.chunk)),
+  }))
+  if (!(first && second && third && fourth)) throw new Error('too few chunks')
+  t.equal(await isAsWritten(first.path, first), true)
+  t.equal(await isAsWritten(first.path, first), false, 'another attempt reads it')
+  writeFileSync(second.path, readFileSync(second.path, 'latin1').replace('M', 'N'))
+  utimesSync(second.path, new Date(0), new Date(0))
+  t.equal(await isAsWritten(second.path, second), false)
+  writeFileSync(`${third.path}.other`, readFileSync(third.path))
+  renameSync(`${third.path}.other`, third.path)
+  t.equal(await isAsWritten(third.path, third), false, 'the same bytes in another file')
+  const expected = { ...fourth, crc32: fourth.crc32 + 1 }
+  t.equal(await isAsWritten(fourth.path, expected), false, 'other bytes than the job is about')
+  t.equal(await isAsWritten(join(folder, 'none'), first), false)
 })

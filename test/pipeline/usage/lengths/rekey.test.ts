@@ -127,3 +127,21 @@ t.test('reads that meet under one length: the latest wins', async (t) => {
   t.match(await series('L'), [{ day: 1, seconds: 900, rows: 3, sum: 11 }, { rows: 96 }])
   await isSound(t)
 })
+
+t.test(
+  'the days of stored reads are stale for all meters where a large file proves them',
+  async (t) => {
+    await send(hourly('W', 5, [9], 3))
+    const others = Array.from({ length: 1_000 }, (_, of) => hourly(`W${of}`, 6, wholeDay, 1))
+    const { arrival, notes } = await send([...hourly('W', 6, wholeDay, 1), ...others.flat()])
+    t.match(notes, { rekeyed: { rows: 1 } })
+    const marks = await store.rows({
+      sql: sql`SELECT toDayOfMonth(local_day) AS day, meter_id AS meter, arrival = ${arrival} AS isOwn
+      FROM stale_day WHERE change = ${arrival} AND NOT is_built ORDER BY day`,
+    })
+    t.same(marks, [
+      { day: 5, meter: '', isOwn: 0 },
+      { day: 6, meter: '', isOwn: 1 },
+    ])
+  },
+)
