@@ -11,6 +11,7 @@ import { readSources } from '../../pipeline/sources/state.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { toInstant } from '../../pipeline/store/columns.js'
 import { sql, typed } from '../../pipeline/store/sql.js'
+import { overdueSince, readLastVerifications } from '../../pipeline/verify/damage.js'
 import { Fault } from '../../schemas/fault.js'
 import type { FeedName } from '../../schemas/feed.js'
 import { parseFileName } from '../../schemas/file-name.js'
@@ -178,7 +179,7 @@ async function findFailingSystems(context: AlertContext): Promise<RuleResult> {
   return { covers: withPrefix('system:'), alerts }
 }
 
-/** A job that fails: of a step that waits for a passing fault, of bills or of a comparison of rates. */
+/** A job that fails: of a step that waits for a passing fault, of bills, of a comparison of rates, or of verify. */
 interface FailingJob {
   readonly job: JobName
   readonly code: string
@@ -186,14 +187,20 @@ interface FailingJob {
 }
 
 async function findFailingJobs(context: AlertContext): Promise<RuleResult> {
-  const { store, profile, queues } = context
-  const [waits, runs] = await Promise.all([
+  const { store, profile, queues, now } = context
+  const [waits, runs, verified] = await Promise.all([
     readOpenWaits({ store, queues }),
     readOpenRuns(store, profile),
+    readLastVerifications(store),
   ])
-  const failing = [...waits, ...runs.map((one) => ({ ...one, since: toInstant(one.since) }))]
+  const overdue = overdueSince(verified, now)
+  const failing: readonly FailingJob[] = [
+    ...waits,
+    ...runs.map((one) => ({ ...one, since: toInstant(one.since) })),
+    ...(overdue === undefined ? [] : [{ job: 'verify' as const, code: 'OVERDUE', since: overdue }]),
+  ]
   const lasting = failing.filter(({ since }) => hasLasted(since, context))
-  const alerts = groupBy<FailingJob>(lasting, ({ job }) => job).map((jobs): Alert => {
+  const alerts = groupBy(lasting, ({ job }) => job).map((jobs): Alert => {
     const { job, code, since } = jobs.reduce((a, b) => (b.since < a.since ? b : a))
     return { key: `run:${job}`, since, about: { kind: 'run', job, code, jobs: jobs.length } }
   })

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { followChain } from '../../pipeline/ledger/audit.js'
-import { readLastVerifications } from '../../pipeline/verify/damage.js'
+import { overdueSince, readLastVerifications } from '../../pipeline/verify/damage.js'
 import type { Context } from '../commands/context.js'
 import { printable } from '../commands/output/table.js'
 import { missingTodo, readOpenDamage, readProblems } from '../operations/problems.js'
@@ -68,7 +68,9 @@ async function storedRows(context: Context): Promise<CheckResult> {
   }
   const rows = last.find(({ covered }) => covered === 'rows')
   if (rows === undefined) return warning('not verified yet', 'run tieline verify')
-  return good(`complete at ${rows.verifiedAt.toISOString()}`)
+  const at = `complete at ${rows.verifiedAt.toISOString()}`
+  if (overdueSince(last, new Date()) === undefined) return good(at)
+  return warning(`${at}, over two days ago`, 'see why in worker.log, or run tieline verify')
 }
 
 /** Verifies the hash chain; the hash of the last entry detects a truncated log. */

@@ -62,6 +62,19 @@ export async function readLastVerifications(store: Store): Promise<readonly Last
     .map(({ subject, verifiedAt }) => ({ covered: subject, verifiedAt }))
 }
 
+const overdueMs = 48 * 3_600_000
+
+/**
+ * Since when the verification of stored rows is overdue, which runs at each start and each night; undefined where
+ * it is not, or never ran.
+ */
+export function overdueSince(last: readonly LastVerification[], now: Date): Date | undefined {
+  const rows = last.find(({ covered }) => covered === 'rows')
+  if (rows === undefined) return undefined
+  const due = new Date(rows.verifiedAt.getTime() + overdueMs)
+  return due < now ? due : undefined
+}
+
 /** What a verification covered, and what it found. */
 export interface Recorded {
   readonly covered: 'rows' | 'files'

@@ -64,7 +64,10 @@ const about = z.discriminatedUnion('kind', [
   strict({ kind: z.literal('source'), source: z.string(), code, failures: count }),
   /** Requests to a system fail: cis, ami, mdm, or identity with the address of the provider. */
   strict({ kind: z.literal('system'), system: z.string(), code, failures: count }),
-  /** Jobs of a queue that keep failing, with the code of the one that has failed longest. */
+  /**
+   * Jobs of a queue that keep failing, with the code of the one that has failed longest; `verify` with the code
+   * `OVERDUE` where stored rows were not verified for two days.
+   */
   strict({ kind: z.literal('run'), job: z.string(), code, jobs: count }),
   /** The disk of the landing folder has too little space; `host` is the worker's machine. */
   strict({

@@ -7,6 +7,7 @@ import { dismiss } from '../../../pipeline/ledger/dismissals.js'
 import type { FileState } from '../../../pipeline/ledger/file-state.js'
 import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import type { Wait } from '../../../pipeline/queues/wait.js'
+import { recordDamage } from '../../../pipeline/verify/damage.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { migratedStore } from '../../pipeline/customers/registering.js'
 import { sampleState } from '../../pipeline/ledger/sample-state.js'
@@ -116,6 +117,22 @@ t.test('jobs that fail are alerted, unless all their files are dismissed', async
   t.same(await raised('run:'), [])
   waits.push({ ...cause, job: 'register', arrival: undefined })
   t.match(await raised('run:'), [{ key: 'run:register' }])
+})
+
+t.test('a verification that is overdue is alerted, with the time since when it is', async (t) => {
+  waits.splice(0)
+  const verified = (hours: number) => {
+    const at = new Date(now.getTime() - hours * 3_600_000)
+    const nothing = { covered: 'rows', kinds: ['rows'], rows: 0, damage: [], machine: 'm' } as const
+    return recordDamage(store, nothing, at)
+  }
+  t.same(await raised('run:'), [], 'it may never have run')
+  await verified(49)
+  const since = new Date(now.getTime() - 3_600_000)
+  const about = { kind: 'run', job: 'verify', code: 'OVERDUE', jobs: 1 }
+  t.same(await raised('run:'), [{ key: 'run:verify', since, about }])
+  await verified(47)
+  t.same(await raised('run:'), [])
 })
 
 t.test('data are late as soon as their hours have passed', async (t) => {
