@@ -54,11 +54,23 @@ export function namedIn({ table, where, key, by }: Naming): Sql {
     FROM ${id(table)} WHERE ${where} GROUP BY ${key}`
 }
 
-/**
- * Records the accounts that published files name, one or those of a group. The verdict has summed up one
- * file by series, and most days none of these is new; only where staging is gone all stored reads are looked at.
- */
+/** Records the accounts that published files name, one or those of a group. */
 export async function recordAccountsOf(store: Store, arrivals: readonly number[]): Promise<void> {
+  const reads = await readsNaming(store, arrivals)
+  if (reads === undefined) return
+  const each = { key: sql`series`, by: sql`max(${arrivalOf})` }
+  await recordAccounts(store, namedIn({ ...reads, ...each }))
+}
+
+/**
+ * The reads that may name an account which is to be recorded; undefined if there are none. The verdict has
+ * summed up one file by series, and most days none of these is new. Only where staging is gone all stored reads
+ * of the files are looked at.
+ */
+async function readsNaming(
+  store: Store,
+  arrivals: readonly number[],
+): Promise<Pick<Naming, 'table' | 'where'> | undefined> {
   const [first = 0] = arrivals
   const [found] = await store.rows<{ reads: string; series: string; isGroup: boolean }>({
     sql: sql`WITH (
@@ -68,24 +80,15 @@ export async function recordAccountsOf(store: Store, arrivals: readonly number[]
       SELECT staged.1 = 1 AS isGroup, anyIf(name, name = staged.2) AS reads, anyIf(name, name = staged.3) AS series
       FROM system.tables WHERE database = currentDatabase() AND name IN [staged.2, staged.3]`,
   })
-  const { reads = '', series = '', isGroup = false } = found ?? {}
-  const key = sql`series`
-  if (reads !== '' && isGroup) {
-    const where = sql`${arrivalOf} IN ${literal(arrivals)}`
-    return recordAccounts(store, namedIn({ table: reads, where, key, by: sql`max(${arrivalOf})` }))
-  }
-  if (reads !== '' && series !== '') {
+  const { reads: table = '', series = '', isGroup = false } = found ?? {}
+  if (table !== '' && isGroup) return { table, where: sql`${arrivalOf} IN ${literal(arrivals)}` }
+  if (table !== '' && series !== '') {
     const news = await newSeries(store, series)
-    if (news === undefined) return
-    const where = sql`series IN ${news} AND NOT is_rekeyed AND ${isOfFile(first)}`
-    return recordAccounts(store, namedIn({ table: reads, where, key, by: typed('UInt32', first) }))
+    if (news === undefined) return undefined
+    return { table, where: sql`series IN ${news} AND NOT is_rekeyed AND ${isOfFile(first)}` }
   }
   const ofEach = arrivals.map((arrival) => sql`(${isOfFile(arrival)})`)
-  const where = join(ofEach, sql` OR `)
-  await recordAccounts(
-    store,
-    namedIn({ table: 'usage_read', where, key, by: sql`max(${arrivalOf})` }),
-  )
+  return { table: 'usage_read', where: join(ofEach, sql` OR `) }
 }
 
 /** Series that are named one by one. */

@@ -25,7 +25,8 @@ import { sampleBytes } from '../usage/sample.js'
 import { toLoadTask } from './forward.js'
 import { isLastRowWhole } from './judge-last-row.js'
 
-interface Origin {
+/** What is landed. */
+export interface Origin {
   readonly arrival: Arrival
   readonly source: Source
   readonly name: FileName

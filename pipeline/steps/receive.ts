@@ -13,7 +13,7 @@ import type { Arrival } from '../ledger/ledger.js'
 import { refuseRows, truncatedRefusal } from '../ledger/verdict.js'
 import { hasReported } from '../machine.js'
 import { forward } from './forward.js'
-import { landFrom } from './land-rows.js'
+import { landFrom, type Origin } from './land-rows.js'
 import { reprocessedBy } from './reprocess.js'
 
 /**
@@ -55,7 +55,7 @@ async function takeIn(context: PipelineContext, arrival: Arrival): Promise<FileS
 const unknownMsMax = 24 * 3_600_000
 
 /** Lands a file; `SOURCE_CHANGED` where the only machine that had it was forgotten. */
-async function landKnown(context: PipelineContext, origin: Parameters<typeof landFrom>[1]) {
+async function landKnown(context: PipelineContext, origin: Origin) {
   try {
     return await landFrom(context, origin)
   } catch (error) {

@@ -64,14 +64,17 @@ export function wallAt(ms: number): Date {
 
 /** The local midnight at which the effective date of a bill begins. */
 export function instantOfBill({ hour }: HistoryRead): number {
-  const midnight = Date.parse(`${dayOf(instantOfHour(hour))}T05:00:00Z`)
-  return midnight < clocksChange ? midnight : midnight - hourMs
+  return midnightBy(Date.parse(`${dayOf(instantOfHour(hour))}T05:00:00Z`))
 }
 
 /** The local midnight at which a termination, or a day of `readUnder`, is over. */
 export function endOfDay(day: number): number {
-  const midnight = firstDay + (day + 1) * dayMs
-  return midnight < clocksChange ? midnight : midnight - hourMs
+  return midnightBy(firstDay + (day + 1) * dayMs)
+}
+
+/** The local midnight of a day, by when it would be without the change of the clock. */
+function midnightBy(ms: number): number {
+  return ms < clocksChange ? ms : ms - hourMs
 }
 
 /**
