@@ -179,14 +179,24 @@ function proveText(bytes: Buffer, line: number): void {
     )
 }
 
+/** Plain rows are ASCII; of others the encoding is proved before anything else is refused. */
+function measureText(bytes: Buffer, line: number, measure: LandingOptions['measure']): Measured {
+  let measured: Measured | undefined
+  try {
+    measured = measure(bytes)
+  } finally {
+    if (measured?.format !== 'plain') proveText(bytes, line)
+  }
+  return measured
+}
+
 /** A chunk as its bytes show it; refuses bytes that are not UTF-8 text. */
 export function describeChunk(
   bytes: Buffer,
   place: Pick<LandedChunk, 'chunk' | 'line'>,
   measure: LandingOptions['measure'],
 ): { readonly chunk: LandedChunk } & Pick<Measured, 'rounded' | 'decimals'> {
-  proveText(bytes, place.line)
-  const { rounded, decimals, ...measured } = measure(bytes)
+  const { rounded, decimals, ...measured } = measureText(bytes, place.line, measure)
   const chunk = { ...place, ...measured, bytes: bytes.length, crc32: crc32(bytes) }
   return { chunk, rounded, decimals }
 }

@@ -42,8 +42,10 @@ export function measure(
   { extraColumns = 0, rowBytesMax = Number.POSITIVE_INFINITY }: MeasureRules = {},
 ): Measure {
   const rules = { extraColumns, rowBytesMax }
-  if (bytes.includes(quote)) return measureQuoted(bytes, timestamps, rules)
-  return measurePlain(bytes, timestamps, rules) ?? measureLines(bytes, timestamps, rules)
+  const plain = measurePlain(bytes, timestamps, rules)
+  if (plain !== undefined) return plain
+  const measureRows = bytes.includes(quote) ? measureQuoted : measureLines
+  return measureRows(bytes, timestamps, rules)
 }
 
 /** Fails at the first row that is not plain, which costs no more than the rows before it. */

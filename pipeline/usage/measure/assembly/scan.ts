@@ -6,6 +6,7 @@
 const lineFeed: u8 = 10
 const carriageReturn: u8 = 13
 const blank: u8 = 32
+const quote: u8 = 34
 const comma: u8 = 44
 const minus: u8 = 45
 const point: u8 = 46
@@ -54,7 +55,7 @@ export function begin(rowBytes: i32, columns: i32): void {
 }
 
 /**
- * Whether all rows of a block are plain: ASCII, each on one line, nothing but a line end below 0x20, no blank
+ * Whether all rows of a block are plain: ASCII, each on one line, nothing but a line end below 0x20, no quote, no blank
  * before a comma, nothing that a spreadsheet may take for a formula or rounds, a last column that is exact in 64 bits.
  */
 export function scan(length: i32): bool {
@@ -88,6 +89,7 @@ export function scan(length: i32): bool {
 /** Bytes that rows with plain identifiers do not have. As signed numbers those beyond ASCII are below a blank. */
 function oddIn(bytes: v128, before: v128, isLineEnd: v128): v128 {
   const isControl = v128.andnot(i8x16.lt_s(bytes, i8x16.splat(blank)), isLineEnd)
+  const isQuote = i8x16.eq(bytes, i8x16.splat(quote))
   const isFormula = v128.or(
     v128.or(i8x16.eq(bytes, i8x16.splat(0x2b)), i8x16.eq(bytes, i8x16.splat(0x3d))),
     v128.or(i8x16.eq(bytes, i8x16.splat(0x40)), i8x16.eq(bytes, i8x16.splat(0x7f))),
@@ -100,7 +102,10 @@ function oddIn(bytes: v128, before: v128, isLineEnd: v128): v128 {
     i8x16.eq(bytes, i8x16.splat(minus)),
     i8x16.eq(v128.or(before, i8x16.splat(0x20)), i8x16.splat(0x65)),
   )
-  return v128.or(v128.or(isControl, isFormula), v128.or(isBlankBefore, isExponent))
+  return v128.or(
+    v128.or(v128.or(isControl, isQuote), isFormula),
+    v128.or(isBlankBefore, isExponent),
+  )
 }
 
 /** Counts the row of a line; false where it is not plain. */
