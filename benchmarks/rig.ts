@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AsServer } from '../infra/clickhouse/http/answer.js'
 import { type Home, openHome } from '../infra/stack/home.js'
 import { type Stack, startStack } from '../infra/stack/stack.js'
 import { createLog } from '../infra/telemetry/log.js'
 import { createStore, type Store, type StoreAddress } from '../pipeline/store/clickhouse.js'
+import { sql } from '../pipeline/store/sql.js'
 import { type Profile, parseProfile } from '../schemas/settings/profile.js'
 import type { SecretReference } from '../schemas/settings/secret.js'
 
@@ -99,5 +101,17 @@ export async function measureOnRig<T>(
     return figures
   } finally {
     await rig.close()
+  }
+}
+
+const mergePollMs = 1_000
+const quietPolls = 3
+
+/** Waits until the engine has merged the reads that it stored, as it has before the next day's files come. */
+export async function untilMerged(store: Store): Promise<void> {
+  for (let quiet = 0; quiet < quietPolls; quiet++) {
+    await sleep(mergePollMs)
+    const merging = sql`SELECT 1 FROM system.merges WHERE table = 'usage_read' LIMIT 1`
+    if ((await store.rows({ sql: merging })).length > 0) quiet = 0
   }
 }

@@ -4,7 +4,7 @@ import { createZone } from '../../schemas/time/zone.js'
 import { peakMb, resetPeak } from '../memory.js'
 import { measureOnRig, type Rig } from '../rig.js'
 import { median, verdict } from '../usage/figures.js'
-import { billedInputs, billInputs, period, rowsEach } from './inputs.js'
+import { billedInputs, period, rowsEach, storeBillInputs } from './inputs.js'
 
 export interface BillsOptions {
   readonly customers: number
@@ -52,7 +52,7 @@ async function measure(rig: Rig, options: BillsOptions): Promise<BillsFigures> {
   const rows = customers * rowsEach
   print(`${grouped(customers)} customers, ${grouped(rows)} rows, made inside the engine`)
   print(`estimate: bills over scan ${ratioExpected}`)
-  for (const statement of billInputs(customers)) await rig.store.command(statement)
+  await storeBillInputs(rig.store, customers)
   const zone = createZone(rig.profile.timeZone)
   const context = { store: rig.store, profile: rig.profile, zone, now: () => new Date() }
   const seconds = { scan: [] as number[], bill: [] as number[], reconcile: [] as number[] }

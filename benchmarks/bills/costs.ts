@@ -3,7 +3,7 @@ import { createZone } from '../../schemas/time/zone.js'
 import { measureOnRig, type Rig } from '../rig.js'
 import { median, verdict } from '../usage/figures.js'
 import type { BillsOptions } from './bills.js'
-import { billInputs, period, rowsEach } from './inputs.js'
+import { period, rowsEach, storeBillInputs } from './inputs.js'
 
 /** What `--json` writes: medians in seconds. */
 export interface CostsFigures {
@@ -38,7 +38,7 @@ async function measure(
   { print, customers, rounds }: BillsOptions,
 ): Promise<CostsFigures> {
   print(`estimate: costs over bills ${ratioExpected}`)
-  for (const statement of billInputs(customers)) await store.command(statement)
+  await storeBillInputs(store, customers)
   const zone = createZone(profile.timeZone)
   const context = { store, profile, zone, now: () => new Date() }
   const seconds = { bill: [] as number[], day: [] as number[], interval: [] as number[] }

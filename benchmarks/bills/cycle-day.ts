@@ -11,7 +11,7 @@ import { peakMb, resetPeak } from '../memory.js'
 import { measureOnRig, type Rig } from '../rig.js'
 import { verdict } from '../usage/figures.js'
 import { billingFiles, type FeedFile } from './billing-files.js'
-import { billInputs, period } from './inputs.js'
+import { period, storeBillInputs } from './inputs.js'
 
 export interface CycleDayOptions {
   readonly customers: number
@@ -64,7 +64,7 @@ async function measure(rig: Rig, { print, customers }: CycleDayOptions): Promise
   const usageRows = files[0]?.rows ?? 0
   print(`${grouped(customers)} customers, ${grouped(rows)} rows in ${files.length} files`)
   print(`estimate: ${estimate(usageRows, rows - usageRows, customers).toFixed(0)} s`)
-  for (const statement of billInputs(customers, period.days - 1)) await rig.store.command(statement)
+  await storeBillInputs(rig.store, customers, period.days - 1)
   const pids = [process.pid, rig.stack.worker.pid()]
   for (const pid of [...pids, rig.stack.clickhouse?.pid()]) resetPeak(pid)
   const from = performance.now()

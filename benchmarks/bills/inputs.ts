@@ -1,4 +1,5 @@
-import type { Statement } from '../../pipeline/store/clickhouse.js'
+import type { Statement, Store } from '../../pipeline/store/clickhouse.js'
+import { untilMerged } from '../rig.js'
 
 /** A period without a change of clocks, which began when the offset was five hours. */
 export const period = { cycleId: '7', first: '2026-02-04', last: '2026-03-05', days: 30 } as const
@@ -6,12 +7,22 @@ export const period = { cycleId: '7', first: '2026-02-04', last: '2026-03-05', d
 export const rowsEach = 96 * period.days
 const rateCodes = 40
 
+/** Fills a store with what bills are made of, and waits until it is merged. */
+export async function storeBillInputs(
+  store: Store,
+  customers: number,
+  days: number = period.days,
+): Promise<void> {
+  for (const statement of billInputs(customers, days)) await store.command(statement)
+  await untilMerged(store)
+}
+
 /**
  * Statements that fill a store with what bills are made of: reads day by day as daily files bring
  * them, registered customers, a cycle, and 40 rate codes: half time-of-use, a quarter each tiered
  * and flat. Arrival 1 represents all files. The meters are those of `numberedMeters`.
  */
-export function* billInputs(customers: number, days: number = period.days): Generator<Statement> {
+function* billInputs(customers: number, days: number): Generator<Statement> {
   const of = (number: string) => ({
     account: `toString(910020000000 + ${number})`,
     site: `toString(5113000000 + ${number})`,

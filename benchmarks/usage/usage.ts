@@ -1,11 +1,10 @@
 import { createReadStream, createWriteStream, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { bytesText, grouped } from '../../infra/commands/output/table.js'
 import { numberedMeters } from '../../infra/demo/customers.js'
 import { type UsageTally, usageFile } from '../../infra/demo/usage-file.js'
-import { measureOnRig, type Rig } from '../rig.js'
+import { measureOnRig, type Rig, untilMerged } from '../rig.js'
 import { createEngineAlone } from './engine-alone.js'
 import { estimate, median, type UsageFigures, verdicts, type WatchingFigures } from './figures.js'
 import { runNaively } from './run-naively.js'
@@ -37,7 +36,6 @@ const customersSmall = 30_000
 /** The clock of the zone is set back on it: 25 hours. */
 const clockChangeDay = '2025-11-02'
 const oneRowRounds = 5
-const restMs = 1_000
 
 /**
  * Loads one day of 15-minute reads in three ways, interleaved, and prints medians, ratios, peak
@@ -137,12 +135,7 @@ async function loadAgain(rig: Rig, tieline: ThroughTieline, path: string): Promi
   const corrected = `${path}.corrected`
   await pipeline(createReadStream(path), correctThree, createWriteStream(corrected))
   await tieline.measure(path, { keep: true })
-  const merging = async () =>
-    await rig.store.rows({ sql: "SELECT 1 FROM system.merges WHERE table = 'usage_read'" })
-  for (let quiet = 0; quiet < 3; quiet++) {
-    await sleep(restMs)
-    if ((await merging()).length > 0) quiet = 0
-  }
+  await untilMerged(rig.store)
   const { seconds, receipt } = await tieline.measure(corrected)
   if (receipt.restated?.rows !== 3) throw new Error(`not three: ${JSON.stringify(receipt)}`)
   return seconds
