@@ -1,9 +1,10 @@
 import { feedNames, recordFeedOf } from '../../../schemas/feed.js'
+import { invisibleRanges, toCharacterClass } from '../../../schemas/field.js'
 import { storeColumn } from '../../../schemas/record-feed.js'
 import { announceHolds, announceReads, type ErasureChange } from '../../ledger/announced.js'
 import { isEnd, keyOf, rowsTable } from '../../records/store.js'
 import type { Store } from '../../store/clickhouse.js'
-import { id, join, type Sql, sql } from '../../store/sql.js'
+import { id, join, literal, type Sql, sql } from '../../store/sql.js'
 import { precedenceOf } from '../../store/versions.js'
 import { markAnnounced } from '../../usage/days/stale.js'
 import { countedTable, currentOf, noteRows } from '../../verify/entries.js'
@@ -124,8 +125,18 @@ function targetsOfFacts(change: ErasureChange, erasures: Sql): readonly ErasureT
   })
 }
 
-const rejectedFields = sql`arrayMap(field -> trimBoth(field, ' \\t"'),
-  splitByRegexp('[,;|\\t]', concat(raw, ',', sent)))`
+/**
+ * What a rejected row may name, whatever separates its fields, without the characters for which an identifier is
+ * refused. An account may have one of the separators in its number.
+ */
+const rejectedFields = sql`arrayDistinct(arrayMap(
+    field -> trimRight(trimLeft(replaceRegexpAll(field, ${literal(`[${toCharacterClass(invisibleRanges, 'x')}]`)}, ''), ' =+@-')),
+    arrayConcat(${join(
+      ['', ',', ';', '|', '\t', ',;|\t'].map((separators) => {
+        return sql`splitByRegexp(${literal(`["\r\n${separators}]`)}, concat(raw, ',', sent))`
+      }),
+      sql`, `,
+    )})))`
 
 /**
  * Each erased account with what a row must have beside it: nothing else where all of the account is erased,

@@ -134,10 +134,22 @@ const tables: Readonly<Record<string, ErasedTable>> = {
     of: ({ account, site, meter }: Row, line: number) => ({
       arrival: 1,
       line,
-      raw: `x, "${account}",${site},${meter}`,
+      raw: `x,${spellings[line % spellings.length]?.(account)},${site},${meter}`,
     }),
   },
 }
+
+/** How a row may name an account that it is rejected for. */
+const spellings: readonly ((account: string) => string)[] = [
+  (account) => ` "${account}"`,
+  (account) => `\ufeff${account}`,
+  (account) => `${account.slice(0, 2)}\u200b${account.slice(2)}`,
+  (account) => `\u200b=${account}`,
+  (account) => `"=""${account}"""`,
+  (account) => `"+${account}\n"`,
+  (account) => `"1"\r"${account}"`,
+  (account) => `x|${account};\t`,
+]
 
 const numbers: Readonly<Record<string, string>> = { restatement: 'new_version', reject: 'line' }
 
