@@ -76,11 +76,16 @@ function readSite(value: unknown): SiteRead {
   return { site, meters, omitted }
 }
 
-/** A code such as `E` or `NATGAS` may be ours: it is not left out, but has to be translated. */
-const maybeOurs = /^[eg]|elec|gas|power/i
+/**
+ * Meters of which Tieline has no reads, by their letters. Any other type may be ours, such as `NG`, `AMI` or
+ * `Water Heating`: it is not left out, but has to be translated.
+ */
+const otherCommodities =
+  /^((potable|drinking|reclaimed|recycled|waste|storm|rain|chilled|irrigation)?water|wtr|h2o|eau|agua|irrigation|hydrant|sewer|sewage|sewerage|swr|drainage|steam|trash|garbage|refuse|solidwaste|recycling|sanitation|internet|broadband|cable|fiber|telephone)(meter|service)?s?$/
 
 function isOtherCommodity(type: unknown): boolean {
-  return typeof type === 'string' && /^\p{L}/u.test(type) && !maybeOurs.test(type)
+  if (typeof type !== 'string') return false
+  return otherCommodities.test(type.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, ''))
 }
 
 type Correct = (value: unknown) => unknown

@@ -147,6 +147,38 @@ t.test('a customer without an electric or gas meter has no account here', async 
   t.match(await rig.ask('customer', token), { text: '{"errorCode":86}' }, 'closed goes first')
 })
 
+t.test('a meter is left out only if it is surely of another commodity', async (t) => {
+  const rig = await createRig(t, { cis: { statusSeconds: 0 } })
+  const token = await rig.token(people.active)
+  const typed = (meterType: string) =>
+    change(rig, people.active, (one) => ({
+      ...one,
+      customerSites: one.customerSites.map((site) => ({
+        ...site,
+        meters: [...site.meters.slice(0, 1), { ...site.meters[0], meterId: 'X-1', meterType }],
+      })),
+    }))
+  for (const type of ['WATER', 'Waste-water', 'Water Meter', 'SWR', 'sewer', 'Steam', 'Eau']) {
+    await typed(type)
+    const { status, text } = await rig.ask('customer', token)
+    t.equal(status, 200, type)
+    t.notMatch(text, 'X-1', type)
+  }
+  for (const type of [
+    'NG',
+    'KWH',
+    'AMI',
+    'Interruptible',
+    'Solar',
+    'Électricité',
+    'Water Heating',
+  ]) {
+    await typed(type)
+    t.match(await rig.ask('customer', token), { status: 503, text: '' }, type)
+    t.match(String(rig.failures.at(-1)), 'meterType', type)
+  }
+})
+
 t.test('with `normalise: false` a record is taken as it is', async (t) => {
   const rig = await createRig(t, { cis: { statusSeconds: 0, normalise: false } })
   const token = await rig.token(people.active)
