@@ -1,5 +1,6 @@
-import { daySeconds } from '../../../schemas/time/zone.js'
+import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
 import { toLength } from '../sample.js'
+import { guessedEnd } from './guessed.js'
 
 /** The rows that a meter has in a file on one local day. */
 export interface MeterDay {
@@ -19,12 +20,18 @@ export interface StoredLength {
   /** The latest arrival that has reads of it, and when one of them starts, epoch seconds. */
   readonly arrival: number
   readonly startsAt: number
+  /** The starts of provisional reads, epoch seconds; empty of others. */
+  readonly starts: readonly number[]
 }
 
 /** What the rows of a file are judged by. */
 export interface LengthRules {
   /** The lengths of the profile, seconds. */
   readonly allowed: readonly number[]
+  readonly zone: Zone
+  /** The length by which the rows of the file have their starts, and whether their timestamps are at the end of it. */
+  readonly seconds: number
+  readonly atEnd: boolean
   /** Whether a row with a time is of a day like a stored one: it may as well be one of its hours. */
   readonly isDay: (start: number, stored: StoredLength) => boolean
 }
@@ -45,10 +52,12 @@ export interface DayLength {
  * The lengths of a meter's rows in a file, a day at a time. `days` and `stored` ascend.
  */
 export function judgeMeter(
-  days: readonly MeterDay[],
+  found: readonly MeterDay[],
   stored: readonly StoredLength[],
-  { allowed, isDay }: LengthRules,
+  rules: LengthRules,
 ): readonly DayLength[] {
+  const { allowed, isDay } = rules
+  const days = found.map((one) => filledWith(one, stored, rules))
   const filled = days.filter(({ full }) => full !== 0)
   const trusted = stored.filter(({ isProvisional }) => !isProvisional)
   const known = [...trusted, ...filled.map(({ day, full }) => ({ day, seconds: full }))]
@@ -90,6 +99,28 @@ export function judgeMeter(
     const seconds = guess(starts, smallest, allowed)
     return found(seconds, seconds !== length && !proved.has(seconds))
   })
+}
+
+/** A day that the rows of a file fill together with stored reads whose length nothing has proved yet. */
+function filledWith(
+  one: MeterDay,
+  stored: readonly StoredLength[],
+  { allowed, zone, seconds: own, atEnd }: LengthRules,
+): MeterDay {
+  const open = stored.filter(({ day, isProvisional }) => isProvisional && day === one.day)
+  if (one.full !== 0 || open.length === 0) return one
+  const times = [{ starts: one.starts, seconds: own }, ...open].flatMap(({ starts, seconds }) =>
+    atEnd ? starts.map((start) => guessedEnd(start, seconds, zone)) : starts,
+  )
+  const whole = zone.daySeconds(one.day)
+  const full = allowed.find((seconds) => seconds !== daySeconds && fills(times, seconds, whole))
+  return full === undefined ? one : { ...one, full, starts: [] }
+}
+
+/** Whether reads of a length with these times, in any order, fill nine tenths of a day evenly. */
+export function fills(times: readonly number[], seconds: number, ofDay: number): boolean {
+  const distinct = [...new Set(times)].sort((one, other) => one - other)
+  return distinct.length * seconds * 10 >= 9 * ofDay && fits(distinct, seconds)
 }
 
 /** The days that have three rows in succession at an allowed length, with these lengths. */

@@ -1,7 +1,8 @@
+import { intervalStart } from '../../../schemas/time/read-timestamp.js'
 import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
 import { toLength } from '../sample.js'
 import { guessedEnd } from './guessed.js'
-import { firstAfter, fits, type KnownLength, nearest } from './judge.js'
+import { fills, firstAfter, fits, type KnownLength, nearest } from './judge.js'
 
 /** Reads of a meter that have one length on a local day, from one file or from several. */
 export interface ReadSeries extends KnownLength {
@@ -15,17 +16,44 @@ export interface OpenReads extends ReadSeries {
   readonly arrival: number
 }
 
-/** The days of a meter on which its rows in a file prove a length: they fill the day, or three are in succession. */
-export function provedDays(series: readonly ReadSeries[], zone: Zone): readonly ReadSeries[] {
+/**
+ * The days of a meter on which its rows in a file prove a length: they fill the day, three are in succession,
+ * or they fill it together with `open`, stored reads whose length nothing has proved.
+ */
+export function provedDays(
+  series: readonly ReadSeries[],
+  open: readonly OpenReads[],
+  { zone, atEnd }: ProveRules,
+): readonly ReadSeries[] {
   const lengths = [...new Set(series.map(({ seconds }) => seconds))]
   return lengths.flatMap((seconds) => {
     const own = series.filter((one) => one.seconds === seconds)
     const inRun = daysInSuccession(own, seconds)
+    const opened = (day: string) =>
+      open
+        .filter((one) => one.day === day)
+        .flatMap((one) => startsUnder(seconds, one, { zone, atEnd }))
     return own.filter(({ day, starts }) => {
-      const isFull = starts.length * seconds * 10 >= 9 * zone.daySeconds(day)
-      return inRun.has(day) || (seconds !== daySeconds && isFull)
+      const isFull = () => fills([...starts, ...opened(day)], seconds, zone.daySeconds(day))
+      return inRun.has(day) || (seconds !== daySeconds && isFull())
     })
   })
+}
+
+/** Where provisional reads start if they have another length. */
+function startsUnder(
+  seconds: number,
+  { arrival, seconds: guessed, starts }: OpenReads,
+  { zone, atEnd }: ProveRules,
+): readonly number[] {
+  if (!atEnd(arrival)) return starts
+  return starts.map((start) => intervalStart(guessedEnd(start, guessed, zone), seconds, zone))
+}
+
+interface ProveRules {
+  readonly zone: Zone
+  /** Whether the timestamps of an arrival are at the end of the interval. */
+  readonly atEnd: (arrival: number) => boolean
 }
 
 function daysInSuccession(series: readonly ReadSeries[], seconds: number): ReadonlySet<string> {
@@ -54,7 +82,7 @@ export interface Proved {
 export function proveOpen(
   open: readonly OpenReads[],
   known: readonly ReadSeries[],
-  { zone, atEnd }: { readonly zone: Zone; readonly atEnd: (arrival: number) => boolean },
+  { zone, atEnd }: ProveRules,
 ): readonly Proved[] {
   return open.flatMap((series) => {
     const { day } = series

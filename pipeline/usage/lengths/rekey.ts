@@ -57,10 +57,11 @@ export function mayProve(
 
 /** Copies such reads into the table `open`, and holds them against the usable rows of a file in `table`. */
 export async function findProved(
-  { store, zone }: PipelineContext,
+  context: PipelineContext,
   state: Decided,
   table: string,
 ): Promise<readonly ProvedMeter[]> {
+  const { store, zone } = context
   const { manifest, notes } = state
   if (manifest.format !== null && isDayFormat(manifest.format)) return []
   const { open } = derivedOf(state)
@@ -82,10 +83,22 @@ export async function findProved(
   const rows = await seriesOf<ReadSeries>(store, {
     of: sql`${id(table)} WHERE meter_id IN (SELECT meter_id FROM ${id(open)})`,
   })
+  const atEnd = await stampedAtEnd(context, state, [...found.values()].flat())
   return [...found].flatMap(([meterId, open]) => {
-    const proved = provedDays(rows.get(meterId) ?? [], zone)
+    const proved = provedDays(rows.get(meterId) ?? [], open, { zone, atEnd })
     return proved.length === 0 ? [] : [{ meterId, open, proved }]
   })
+}
+
+/** Which arrivals of stored reads have their timestamps at the end of the interval. */
+async function stampedAtEnd(
+  { profile, ledger }: PipelineContext,
+  { manifest }: Decided,
+  open: readonly OpenReads[],
+): Promise<(arrival: number) => boolean> {
+  const states = await ledger.states([...new Set(open.map(({ arrival }) => arrival))])
+  const manifests = new Map(states.map((one) => [one.arrival, one.manifest]))
+  return (arrival) => timesOf(profile, manifests.get(arrival) ?? manifest).stamp === 'end'
 }
 
 /** The reads of a table by meter, day and length, and by arrival where they are asked for so. */
@@ -117,16 +130,15 @@ export async function findRekeyed(
   state: Decided,
   table: string,
 ): Promise<Rekeyed | undefined> {
-  const { store, zone, profile, ledger } = context
+  const { store, zone } = context
   const meters = await findProved(context, state, table)
   if (meters.length === 0) return undefined
   const stored = await storedSeries(store, state, meters)
-  const arrivals = new Set(meters.flatMap(({ open }) => open.map(({ arrival }) => arrival)))
-  const manifests = new Map(
-    (await ledger.states([...arrivals])).map(({ arrival, manifest }) => [arrival, manifest]),
+  const atEnd = await stampedAtEnd(
+    context,
+    state,
+    meters.flatMap(({ open }) => open),
   )
-  const atEnd = (arrival: number) =>
-    timesOf(profile, manifests.get(arrival) ?? state.manifest).stamp === 'end'
   const found = meters.flatMap(({ meterId, open, proved }) => {
     const isDaily = proved.some(({ seconds }) => seconds === daySeconds)
     const known = (stored.get(meterId) ?? []).filter((one) => isDaily || one.seconds !== daySeconds)

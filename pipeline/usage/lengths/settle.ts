@@ -100,14 +100,17 @@ interface JudgedLengths {
 
 async function judgeBatch(
   context: PipelineContext,
-  decision: Decision,
+  { manifest, ...decision }: Decision & Pick<FileState, 'manifest'>,
   search: Search & { readonly since: Awaited<ReturnType<typeof lengthsSince>> | undefined },
 ): Promise<JudgedLengths> {
   const { store } = context
   const suspects = await findSuspects(store, decision, search)
   const stored = await storedLengths(store, decision, suspects)
   const { allowed } = search
-  const rules = { allowed, isDay: await likeStoredDays(context, [...stored.values()].flat()) }
+  const { zone, profile } = context
+  const atEnd = timesOf(profile, manifest).stamp === 'end'
+  const isDay = await likeStoredDays(context, [...stored.values()].flat())
+  const rules = { allowed, zone, seconds: search.grid.seconds, atEnd, isDay }
   const judged = suspects.map(({ meterId, days }: Suspect) => ({
     meterId,
     lengths: judgeMeter(days, stored.get(meterId) ?? [], rules).map((found) => {

@@ -162,10 +162,12 @@ async function lengthsWithin(
     isProvisional: boolean
     latest: number
     start: number
+    starts: readonly number[]
   }>({
     sql: sql`SELECT meter_id, toString(local_day) AS at, min(seconds) AS length,
         ${isProvisional(named)} AS isProvisional, max(arrival) AS latest,
-        toUnixTimestamp(argMax(starts_at, arrival)) AS start
+        toUnixTimestamp(argMax(starts_at, arrival)) AS start,
+        groupUniqArrayIf(toUnixTimestamp(starts_at), isProvisional) AS starts
       FROM usage_current
       WHERE local_day BETWEEN ${typed('Date', from)} AND ${typed('Date', to)}
         AND ${named}
@@ -173,7 +175,7 @@ async function lengthsWithin(
       GROUP BY meter_id, local_day, isProvisional
       ${only === undefined ? sql`` : oneDay[only]}`,
   })
-  return rows.map(({ meter_id, at: day, length: seconds, isProvisional, latest, start }) => {
-    return { meterId: meter_id, day, seconds, isProvisional, arrival: latest, startsAt: start }
+  return rows.map(({ meter_id, at: day, length: seconds, latest, start, ...one }) => {
+    return { meterId: meter_id, day, seconds, arrival: latest, startsAt: start, ...one }
   })
 }

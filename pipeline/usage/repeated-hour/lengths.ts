@@ -43,7 +43,7 @@ export async function lengthsOfNights(
     staged,
     variants.map(({ meterId, days: [days] }) => ({ meterId, days })),
   )
-  const rules = { allowed, isDay: () => true }
+  const rules = { allowed, zone, seconds, atEnd: stamp === 'end', isDay: () => true }
   return new Map(
     variants.map(({ meterId, days }) => {
       const found = days.map((one) =>
