@@ -202,6 +202,7 @@ const nothingWritten = { isInsert: true, rows: 0, rowBytes: 0, elapsedNs: 0 }
 
 function finishInsert(work: Execution, outcome: Omit<StatementOutcome, 'bytes'>): Rest {
   summarise(work, summaryOf(outcome, undefined))
+  work.reply.set('Content-Type', 'text/plain; charset=UTF-8')
   return undefined
 }
 

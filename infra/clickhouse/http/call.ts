@@ -78,7 +78,7 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
   const params: Pair[] = []
   for (const [name, value] of fields) {
     if (name.startsWith('param_')) params.push([name.slice(6), value])
-    else if (!ownNames.has(name)) settings.push([name, value])
+    else if (!ownNames.has(name)) settings.push([name, hangsAt(name, value) ? '1' : value])
   }
   for (const [name] of [...settings, ...params]) {
     if (!/^\w+$/.test(name)) {
@@ -107,6 +107,11 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
     isInBlocks: isOn(one('compress')),
     progressMs: progressMsOf(one),
   }
+}
+
+/** The embedded engine waits for ever between two reports of progress that are no time apart. */
+function hangsAt(name: string, value: string): boolean {
+  return name === 'interactive_delay' && Number(value) === 0
 }
 
 /** The value of a header, in UTF-8 as ClickHouse reads it. */

@@ -56,6 +56,17 @@ t.test('only POST changes something', async (t) => {
   t.match(await get('SHOW TABLES'), /^kept/m)
 })
 
+t.test('an insert is answered as text', async (t) => {
+  const response = await post('INSERT INTO kept VALUES (7)')
+  t.equal(response.headers.get('content-type'), 'text/plain; charset=UTF-8')
+  t.equal(await response.text(), '')
+  await client.command({ query: 'TRUNCATE TABLE kept' })
+})
+
+t.test('progress without a pause does not hold a statement up', async (t) => {
+  t.equal(await textOf('SELECT 1', '?interactive_delay=0'), '1\n')
+})
+
 t.test('a role in the URL is refused, not ignored', async (t) => {
   t.match(await textOf('SELECT 1', '?role=reader'), /^Code: 511/)
   const response = await ask(`${store.url}/?query=SELECT+1&role=writer`, { as: reader })
