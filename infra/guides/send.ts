@@ -42,7 +42,7 @@ const notes: Readonly<Partial<Record<FeedName, string>>> = {
 To correct reads, send only the rows that are wrong, with the same meter and timestamp. They may be any
 distance apart: the length of an interval comes from the stored reads of the meter. The receipt counts
 the replaced reads in \`restated\`. If nothing proves a length, it is provisional. A later file that fills a
-day, or has three rows in succession, proves it: earlier provisional reads of the meter are then stored
+day, alone or with provisional reads of it, or has three rows in succession, proves it: earlier provisional reads are stored
 under the proved length, and the receipt counts them in \`notes\`. A good correction of a meter with 15-minute reads:
 
 \`\`\`csv

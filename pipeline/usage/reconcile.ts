@@ -72,7 +72,11 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
   }
   const unusable = addCounted(refused, usable.rejected)
   const counted = withRejected(noted, addCounted(unusable, hour.rejected))
-  const judged = { read: counted.rows.read - hour.rejected.rows, rejected: unusable.rows }
+  const { read } = counted.rows
+  const judged =
+    hour.rejected.rows === read
+      ? { read, rejected: read }
+      : { read: read - hour.rejected.rows, rejected: unusable.rows }
   const tooMany = refuseShare(judged, rejectedShareMax)
   if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)
   const changed = await refuseRepair(context.ledger, counted)

@@ -109,7 +109,7 @@ export function readCall(request: IncomingMessage, fields: URLSearchParams): Cal
   }
 }
 
-/** The embedded engine waits for ever between two reports of progress that are no time apart. */
+/** The embedded engine waits for ever where reports of progress follow each other without a pause. */
 function hangsAt(name: string, value: string): boolean {
   return name === 'interactive_delay' && Number(value) === 0
 }

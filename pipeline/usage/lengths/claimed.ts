@@ -9,8 +9,8 @@ import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
 import { type Decision, derivedOf, dropDerived, onceSettings } from '../../store/staging.js'
 import { arrivalOf, precedenceOf } from '../../store/versions.js'
-import { type OpenReads, proveOpen, type ReadSeries } from './prove.js'
-import { hasMoved, readColumns, recordRekeys, seriesOf } from './rekey.js'
+import { type OpenReads, proveOpen, type ReadSeries, seriesOf } from './prove.js'
+import { hasMoved, readColumns, recordRekeys } from './rekey.js'
 
 export interface ClaimContext extends Publisher {
   readonly profile: Pick<Profile, 'usage'>

@@ -1,5 +1,10 @@
+import { timesOf } from '../../../schemas/settings/profile.js'
 import { intervalStart } from '../../../schemas/time/read-timestamp.js'
 import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
+import type { PipelineContext } from '../../context.js'
+import type { FileState } from '../../ledger/file-state.js'
+import type { Store } from '../../store/clickhouse.js'
+import { type Sql, sql } from '../../store/sql.js'
 import { toLength } from '../sample.js'
 import { guessedEnd } from './guessed.js'
 import { fills, firstAfter, fits, type KnownLength, nearest } from './judge.js'
@@ -103,4 +108,34 @@ export function proveOpen(
     const distinct = [...new Set([...own, ...times])].sort((one, other) => one - other)
     return fits(distinct, seconds) ? [{ series, seconds }] : []
   })
+}
+
+/** The reads of a table by meter, day and length, and by arrival where they are asked for so. */
+export async function seriesOf<T extends ReadSeries>(
+  store: Store,
+  { of, arrival = sql`0` }: { readonly of: Sql; readonly arrival?: Sql },
+): Promise<Map<string, T[]>> {
+  const rows = await store.rows<T>({
+    sql: sql`SELECT meter_id AS meterId, toString(local_day) AS day, seconds, ${arrival} AS arrival,
+        arraySort(groupUniqArray(toUnixTimestamp(starts_at))) AS starts
+      FROM ${of} GROUP BY meterId, day, seconds, arrival ORDER BY meterId, day`,
+  })
+  const meters = new Map<string, T[]>()
+  for (const row of rows) {
+    const known = meters.get(row.meterId)
+    if (known === undefined) meters.set(row.meterId, [row])
+    else known.push(row)
+  }
+  return meters
+}
+
+/** Which arrivals of stored reads have their timestamps at the end; of unknown ones as the file has. */
+export async function stampedAtEnd(
+  { profile, ledger }: PipelineContext,
+  { manifest }: Pick<FileState, 'manifest'>,
+  open: readonly OpenReads[],
+): Promise<ProveRules['atEnd']> {
+  const states = await ledger.states([...new Set(open.map(({ arrival }) => arrival))])
+  const manifests = new Map(states.map((one) => [one.arrival, one.manifest]))
+  return (arrival) => timesOf(profile, manifests.get(arrival) ?? manifest).stamp === 'end'
 }

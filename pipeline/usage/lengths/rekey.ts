@@ -1,4 +1,3 @@
-import { timesOf } from '../../../schemas/settings/profile.js'
 import { intervalStart } from '../../../schemas/time/read-timestamp.js'
 import { isDayFormat } from '../../../schemas/time/timestamp.js'
 import { daySeconds } from '../../../schemas/time/zone.js'
@@ -12,8 +11,17 @@ import { arrivalOf, precedenceOf, versionOf } from '../../store/versions.js'
 import type { StagingTotals } from '../irregular-meters.js'
 import { toLocalStart } from '../timestamps.js'
 import { guessedEnd } from './guessed.js'
-import { type OpenReads, type Proved, provedDays, proveOpen, type ReadSeries } from './prove.js'
+import {
+  type OpenReads,
+  type Proved,
+  provedDays,
+  proveOpen,
+  type ReadSeries,
+  seriesOf,
+  stampedAtEnd,
+} from './prove.js'
 import { openLengths } from './provisional.js'
+import { provedBy } from './since.js'
 
 /** Stored reads that a file brings under the length that it proves. */
 export interface Rekeyed {
@@ -84,40 +92,16 @@ export async function findProved(
     of: sql`${id(table)} WHERE meter_id IN (SELECT meter_id FROM ${id(open)})`,
   })
   const atEnd = await stampedAtEnd(context, state, [...found.values()].flat())
+  const before = notes.repairs === undefined ? undefined : await provedBy(store, notes.repairs)
   return [...found].flatMap(([meterId, open]) => {
-    const proved = provedDays(rows.get(meterId) ?? [], open, { zone, atEnd })
+    const own = rows.get(meterId) ?? []
+    const again = before?.get(meterId)
+    const proved =
+      again === undefined
+        ? provedDays(own, open, { zone, atEnd })
+        : own.filter(({ seconds }) => again.includes(seconds))
     return proved.length === 0 ? [] : [{ meterId, open, proved }]
   })
-}
-
-/** Which arrivals of stored reads have their timestamps at the end of the interval. */
-async function stampedAtEnd(
-  { profile, ledger }: PipelineContext,
-  { manifest }: Decided,
-  open: readonly OpenReads[],
-): Promise<(arrival: number) => boolean> {
-  const states = await ledger.states([...new Set(open.map(({ arrival }) => arrival))])
-  const manifests = new Map(states.map((one) => [one.arrival, one.manifest]))
-  return (arrival) => timesOf(profile, manifests.get(arrival) ?? manifest).stamp === 'end'
-}
-
-/** The reads of a table by meter, day and length, and by arrival where they are asked for so. */
-export async function seriesOf<T extends ReadSeries>(
-  store: Store,
-  { of, arrival = sql`0` }: { readonly of: Sql; readonly arrival?: Sql },
-): Promise<Map<string, T[]>> {
-  const rows = await store.rows<T>({
-    sql: sql`SELECT meter_id AS meterId, toString(local_day) AS day, seconds, ${arrival} AS arrival,
-        arraySort(groupUniqArray(toUnixTimestamp(starts_at))) AS starts
-      FROM ${of} GROUP BY meterId, day, seconds, arrival ORDER BY meterId, day`,
-  })
-  const meters = new Map<string, T[]>()
-  for (const row of rows) {
-    const known = meters.get(row.meterId)
-    if (known === undefined) meters.set(row.meterId, [row])
-    else known.push(row)
-  }
-  return meters
 }
 
 /**

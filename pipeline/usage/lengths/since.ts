@@ -27,3 +27,18 @@ export async function lengthsSince(
     ]),
   )
 }
+
+/**
+ * The lengths that an arrival has proved of stored reads, by meter. Reads that proved them together with its own
+ * have these lengths since.
+ */
+export async function provedBy(
+  store: Store,
+  arrival: number,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const rows = await store.rows<{ meterId: string; lengths: readonly number[] }>({
+    sql: sql`SELECT meter_id AS meterId, groupUniqArray(proved_seconds) AS lengths
+      FROM provisional_length FINAL WHERE proved_by = ${arrival} GROUP BY meterId`,
+  })
+  return new Map(rows.map(({ meterId, lengths }) => [meterId, lengths]))
+}

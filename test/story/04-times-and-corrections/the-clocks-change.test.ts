@@ -132,7 +132,8 @@ t.test(
       'DEMO_05112025_Electric.csv',
       text(rowsOf('ALONE', ['11/2/2025 1:15', '11/2/2025 1:30'])),
     )
-    t.match(first, { status: 'published', rows: { rejected: 2 }, ambiguousHourRows: 2 })
+    t.match(first, { status: 'quarantined', rows: { rejected: 2 }, ambiguousHourRows: 2 })
+    t.match(first.reason, /all 2 rows are not usable/)
     t.match(first.notes, [/2, of which 2 are rejected \(AMBIGUOUS_TIME\)/])
     const second = await story.loadBytes(
       'DEMO_05112025_Electric_2.csv',
