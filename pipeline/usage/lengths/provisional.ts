@@ -53,11 +53,11 @@ export function openLengths(decision: Decision, repairs = 0): Sql {
     WHERE proved_by IN (0, ${repairs}) AND meter_id IN (SELECT meter_id FROM ${id(derivedOf(decision).series)})`
 }
 
-/** Whether nothing proves the length of a stored read, by its arrival. */
-export function isProvisional(ofMeters: Sql): Sql {
+/** Whether nothing proves the length of a stored read, by its arrival, or only the file that comes in again. */
+export function isProvisional(ofMeters: Sql, repairs = 0): Sql {
   return sql`(meter_id, local_day, seconds, ${arrivalOf}) IN (
         SELECT meter_id, local_day, seconds, arrival FROM provisional_length FINAL
-        WHERE proved_by = 0 AND ${ofMeters})`
+        WHERE proved_by IN (0, ${repairs}) AND ${ofMeters})`
 }
 
 /**

@@ -100,12 +100,13 @@ interface JudgedLengths {
 
 async function judgeBatch(
   context: PipelineContext,
-  { manifest, ...decision }: Decision & Pick<FileState, 'manifest'>,
+  { manifest, notes, ...decision }: Decision & Pick<FileState, 'manifest' | 'notes'>,
   search: Search & { readonly since: Awaited<ReturnType<typeof lengthsSince>> | undefined },
 ): Promise<JudgedLengths> {
   const { store } = context
   const suspects = await findSuspects(store, decision, search)
-  const stored = await storedLengths(store, decision, suspects)
+  const deciding = { ...decision, repairs: notes.repairs }
+  const stored = await storedLengths(store, deciding, suspects)
   const { allowed } = search
   const { zone, profile } = context
   const atEnd = timesOf(profile, manifest).stamp === 'end'

@@ -67,6 +67,11 @@ export async function findSuspects(
   }))
 }
 
+/** A decision; of a file that comes in again with its first arrival. */
+interface Deciding extends Decision {
+  readonly repairs?: number | undefined
+}
+
 /** Days before the first day of a file, as far back as is looked at step by step. */
 const lookBackDays = [1, 7, 31, 400, 50_000] as const
 
@@ -76,7 +81,7 @@ const lookBackDays = [1, 7, 31, 400, 50_000] as const
  */
 export async function storedLengths(
   store: Store,
-  decision: Decision,
+  decision: Deciding,
   suspects: readonly Suspect[],
 ): Promise<ReadonlyMap<string, readonly StoredLength[]>> {
   const found = new Map<string, StoredLength[]>()
@@ -150,7 +155,7 @@ const oneDay = {
 
 async function lengthsWithin(
   store: Store,
-  decision: Decision,
+  decision: Deciding,
   { from, to, only }: Days,
 ): Promise<readonly (StoredLength & { readonly meterId: string })[]> {
   const { sparse } = derivedOf(decision)
@@ -165,7 +170,7 @@ async function lengthsWithin(
     starts: readonly number[]
   }>({
     sql: sql`SELECT meter_id, toString(local_day) AS at, min(seconds) AS length,
-        ${isProvisional(named)} AS isProvisional, max(arrival) AS latest,
+        ${isProvisional(named, decision.repairs)} AS isProvisional, max(arrival) AS latest,
         toUnixTimestamp(argMax(starts_at, arrival)) AS start,
         groupUniqArrayIf(toUnixTimestamp(starts_at), isProvisional) AS starts
       FROM usage_current

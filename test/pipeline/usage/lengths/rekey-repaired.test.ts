@@ -62,3 +62,23 @@ t.test('reads come back under the length that was proved', async (t) => {
   }
   await isSound(t)
 })
+
+t.test('files that proved a length together come back under it', async (t) => {
+  const arrivals: number[] = []
+  for (const third of [0, 1, 2]) {
+    const hours = wholeDay.filter((hour) => hour % 3 === third)
+    arrivals.push(await keep(name(), hourly('D', 4, hours, 1)))
+  }
+  const before = [{ day: 4, seconds: 3_600, rows: 24, sum: 24 }]
+  t.same(await series('D'), before)
+  const [first, second, third] = arrivals
+  for (const gone of [`${third}`, `${first}, ${third}`, `${first}, ${second}`, arrivals.join()]) {
+    await lose(
+      `meter_id = 'D' AND (bitShiftRight(version, 32) IN (${gone}) OR change IN (${gone}))`,
+    )
+    t.notSame(await series('D'), before, `${gone} are gone`)
+    t.not(await repairAll(t), 0)
+    t.same(await series('D'), before, `${gone} are back`)
+  }
+  await isSound(t)
+})
