@@ -65,7 +65,7 @@ t.test('a file is cut anywhere: both parts together are the night', async (t) =>
 t.test('a correction of one hour replaces it if its neighbour is sent too', async (t) => {
   await deliver(detroit, rowsOf('FIX', night.join(' ')))
   const again = await deliver(detroit, rowsOf('FIX', '1:00 1:15 1:30 1:45', 101))
-  t.match(again, { status: 'published', rows: { accepted: 0, rejected: 4 } })
+  t.match(again, { status: 'quarantined', rows: { accepted: 0, rejected: 4 } })
   t.match(again.notes, { ambiguousHourRows: 4, warnings: [/without proof.*4.*AMBIGUOUS_TIME/] })
   t.same(await readsOf('FIX'), truth, 'without a neighbour it replaces nothing')
   const rejects = await store.rows({
