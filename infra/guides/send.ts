@@ -41,9 +41,10 @@ const notes: Readonly<Partial<Record<FeedName, string>>> = {
   Electric: `
 To correct reads, send only the rows that are wrong, with the same meter and timestamp. They may be any
 distance apart: the length of an interval comes from the stored reads of the meter. The receipt counts
-the replaced reads in \`restated\`. If nothing proves a length, it is provisional. A later file that fills a
-day, alone or with provisional reads of it, or has three rows in succession, proves it: earlier provisional reads are stored
-under the proved length, and the receipt counts them in \`notes\`. A good correction of a meter with 15-minute reads:
+the replaced reads in \`restated\`. If nothing proves a length, it is provisional. A later file proves it
+if it fills a day, alone or with provisional reads, or has three rows in succession. Earlier provisional
+reads of the meter are then stored under the proved length, and the receipt counts them in \`notes\`. A
+good correction of a meter with 15-minute reads:
 
 \`\`\`csv
 AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit

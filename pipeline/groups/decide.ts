@@ -151,8 +151,9 @@ async function provingArrivals(
   { table, totals, unproved }: Pick<Settled, 'table' | 'totals'> & { readonly unproved: number },
 ): Promise<readonly number[]> {
   if (!mayProve(totals, unproved)) return []
-  const meters = (await findProved(context, union, table)).map(({ meterId }) => meterId)
-  if (meters.length === 0) return []
+  const reads = await findProved(context, union, table)
+  if (reads === undefined) return []
+  const meters = reads.meters.map(({ meterId }) => meterId)
   const rows = await context.store.rows<{ found: number }>({
     sql: sql`SELECT DISTINCT ${arrivalOf} AS found FROM ${id(table)} WHERE meter_id IN ${literal(meters)}`,
   })

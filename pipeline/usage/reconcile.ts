@@ -75,7 +75,7 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
   const { read } = counted.rows
   const judged =
     hour.rejected.rows === read
-      ? { read, rejected: read }
+      ? counted.rows
       : { read: read - hour.rejected.rows, rejected: unusable.rows }
   const tooMany = refuseShare(judged, rejectedShareMax)
   if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)

@@ -16,3 +16,12 @@ export function guessedEnd(start: number, seconds: number, zone: Zone): number {
   const isWhole = zone.dayStart(toDay(zone.toWall(start))) === start
   return seconds !== daySeconds || isWhole ? intervalEnd(start, seconds, zone) : start
 }
+
+/** The timestamps of provisional reads of a length, or of rows that were placed by one. */
+export function timestampsOf(
+  { starts, seconds }: { readonly starts: readonly number[]; readonly seconds: number },
+  atEnd: boolean,
+  zone: Zone,
+): readonly number[] {
+  return atEnd ? starts.map((start) => guessedEnd(start, seconds, zone)) : starts
+}

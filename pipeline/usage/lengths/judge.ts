@@ -1,6 +1,6 @@
 import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
 import { toLength } from '../sample.js'
-import { guessedEnd } from './guessed.js'
+import { timestampsOf } from './guessed.js'
 
 /** The rows that a meter has in a file on one local day. */
 export interface MeterDay {
@@ -49,15 +49,15 @@ export interface DayLength {
 }
 
 /**
- * The lengths of a meter's rows in a file, a day at a time. `days` and `stored` ascend.
+ * The lengths of a meter's rows in a file, a day at a time. `ofFile` and `stored` ascend.
  */
 export function judgeMeter(
-  found: readonly MeterDay[],
+  ofFile: readonly MeterDay[],
   stored: readonly StoredLength[],
   rules: LengthRules,
 ): readonly DayLength[] {
   const { allowed, isDay } = rules
-  const days = found.map((one) => filledWith(one, stored, rules))
+  const days = ofFile.map((one) => filledWith(one, stored, rules))
   const filled = days.filter(({ full }) => full !== 0)
   const trusted = stored.filter(({ isProvisional }) => !isProvisional)
   const known = [...trusted, ...filled.map(({ day, full }) => ({ day, seconds: full }))]
@@ -109,8 +109,8 @@ function filledWith(
 ): MeterDay {
   const open = stored.filter(({ day, isProvisional }) => isProvisional && day === one.day)
   if (one.full !== 0 || open.length === 0) return one
-  const times = [{ starts: one.starts, seconds: own }, ...open].flatMap(({ starts, seconds }) =>
-    atEnd ? starts.map((start) => guessedEnd(start, seconds, zone)) : starts,
+  const times = [{ starts: one.starts, seconds: own }, ...open].flatMap((reads) =>
+    timestampsOf(reads, atEnd, zone),
   )
   const whole = zone.daySeconds(one.day)
   const full = allowed.find((seconds) => seconds !== daySeconds && fills(times, seconds, whole))

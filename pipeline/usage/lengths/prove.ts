@@ -6,7 +6,7 @@ import type { FileState } from '../../ledger/file-state.js'
 import type { Store } from '../../store/clickhouse.js'
 import { type Sql, sql } from '../../store/sql.js'
 import { toLength } from '../sample.js'
-import { guessedEnd } from './guessed.js'
+import { timestampsOf } from './guessed.js'
 import { fills, firstAfter, fits, type KnownLength, nearest } from './judge.js'
 
 /** Reads of a meter that have one length on a local day, from one file or from several. */
@@ -34,25 +34,17 @@ export function provedDays(
   return lengths.flatMap((seconds) => {
     const own = series.filter((one) => one.seconds === seconds)
     const inRun = daysInSuccession(own, seconds)
-    const opened = (day: string) =>
-      open
-        .filter((one) => one.day === day)
-        .flatMap((one) => startsUnder(seconds, one, { zone, atEnd }))
     return own.filter(({ day, starts }) => {
-      const isFull = () => fills([...starts, ...opened(day)], seconds, zone.daySeconds(day))
-      return inRun.has(day) || (seconds !== daySeconds && isFull())
+      if (inRun.has(day)) return true
+      const opened = open.filter((one) => one.day === day)
+      const guessed = opened.flatMap((one) =>
+        atEnd(one.arrival)
+          ? timestampsOf(one, true, zone).map((at) => intervalStart(at, seconds, zone))
+          : one.starts,
+      )
+      return seconds !== daySeconds && fills([...starts, ...guessed], seconds, zone.daySeconds(day))
     })
   })
-}
-
-/** Where provisional reads start if they have another length. */
-function startsUnder(
-  seconds: number,
-  { arrival, seconds: guessed, starts }: OpenReads,
-  { zone, atEnd }: ProveRules,
-): readonly number[] {
-  if (!atEnd(arrival)) return starts
-  return starts.map((start) => intervalStart(guessedEnd(start, guessed, zone), seconds, zone))
 }
 
 interface ProveRules {
@@ -95,9 +87,7 @@ export function proveOpen(
     if (seconds === undefined) return []
     const own = open
       .filter((one) => one.day === day)
-      .flatMap(({ starts, seconds, arrival }) =>
-        atEnd(arrival) ? starts.map((start) => guessedEnd(start, seconds, zone)) : starts,
-      )
+      .flatMap((one) => timestampsOf(one, atEnd(one.arrival), zone))
     // A day has one read, whatever its time.
     const others = known.filter(
       (one) => one.day === day && one.seconds === seconds && seconds !== daySeconds,

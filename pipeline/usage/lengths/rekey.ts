@@ -42,10 +42,16 @@ type Decided = Pick<FileState, 'arrival' | 'decision' | 'manifest' | 'notes'> &
   Pick<Rekeying, 'hasEnded'>
 
 /** Meters with stored reads of a length that nothing has proved, and what a file proves of theirs. */
-export interface ProvedMeter {
+interface ProvedMeter {
   readonly meterId: string
   readonly open: readonly OpenReads[]
   readonly proved: readonly ReadSeries[]
+}
+
+/** Such meters, and which arrivals of their stored reads have their timestamps at the end. */
+interface ProvedReads {
+  readonly meters: readonly ProvedMeter[]
+  readonly atEnd: (arrival: number) => boolean
 }
 
 /** The columns of a stored read. */
@@ -68,10 +74,10 @@ export async function findProved(
   context: PipelineContext,
   state: Decided,
   table: string,
-): Promise<readonly ProvedMeter[]> {
+): Promise<ProvedReads | undefined> {
   const { store, zone } = context
   const { manifest, notes } = state
-  if (manifest.format !== null && isDayFormat(manifest.format)) return []
+  if (manifest.format !== null && isDayFormat(manifest.format)) return undefined
   const { open } = derivedOf(state)
   const lengths = openLengths(state, notes.repairs)
   await store.command({
@@ -87,13 +93,13 @@ export async function findProved(
     of: sql`${id(open)} WHERE NOT ${isForeign ?? sql`0`}`,
     arrival: arrivalOf,
   })
-  if (found.size === 0) return []
+  if (found.size === 0) return undefined
   const rows = await seriesOf<ReadSeries>(store, {
     of: sql`${id(table)} WHERE meter_id IN (SELECT meter_id FROM ${id(open)})`,
   })
   const atEnd = await stampedAtEnd(context, state, [...found.values()].flat())
   const before = notes.repairs === undefined ? undefined : await provedBy(store, notes.repairs)
-  return [...found].flatMap(([meterId, open]) => {
+  const meters = [...found].flatMap(([meterId, open]) => {
     const own = rows.get(meterId) ?? []
     const again = before?.get(meterId)
     const proved =
@@ -102,6 +108,7 @@ export async function findProved(
         : own.filter(({ seconds }) => again.includes(seconds))
     return proved.length === 0 ? [] : [{ meterId, open, proved }]
   })
+  return meters.length === 0 ? undefined : { meters, atEnd }
 }
 
 /**
@@ -115,14 +122,10 @@ export async function findRekeyed(
   table: string,
 ): Promise<Rekeyed | undefined> {
   const { store, zone } = context
-  const meters = await findProved(context, state, table)
-  if (meters.length === 0) return undefined
+  const reads = await findProved(context, state, table)
+  if (reads === undefined) return undefined
+  const { meters, atEnd } = reads
   const stored = await storedSeries(store, state, meters)
-  const atEnd = await stampedAtEnd(
-    context,
-    state,
-    meters.flatMap(({ open }) => open),
-  )
   const found = meters.flatMap(({ meterId, open, proved }) => {
     const isDaily = proved.some(({ seconds }) => seconds === daySeconds)
     const known = (stored.get(meterId) ?? []).filter((one) => isDaily || one.seconds !== daySeconds)
