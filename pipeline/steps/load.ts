@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { rm, stat } from 'node:fs/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
@@ -8,7 +9,7 @@ import { type FileState, isDecided } from '../ledger/file-state.js'
 import type { Ledger } from '../ledger/ledger.js'
 import { addQuantities } from '../ledger/sums.js'
 import { sumReceipts } from '../ledger/verdict.js'
-import { forgetRejects, nameServer } from '../store/staging.js'
+import { dropDerived, forgetRejects, nameServer } from '../store/staging.js'
 import { loadTasks } from './forward.js'
 import { ensureLanded } from './receive.js'
 
@@ -66,11 +67,17 @@ async function isThere(path: string, { chunk }: LoadTask): Promise<boolean> {
 
 const loadsMax = 3
 
+/** The id of a new decision. */
+export function drawDecision(): number {
+  return randomInt(1, 2 ** 47)
+}
+
 /**
  * Loads what has no receipt yet and compares the sums. If they differ, or staging is gone, it loads
  * everything again into empty staging. Only the same difference after two such loads refuses the file.
  * Staging is on one server: where another one answers meanwhile, and be it a single insert, the sums
- * show nothing. Nothing is forgotten of a file that another worker has decided on meanwhile: `STAGING_LOST`.
+ * show nothing. Each load after the first has a decision of its own: what was built before, perhaps on another
+ * server, must not have the name of what is published. Nothing is forgotten of a file that another worker has decided on meanwhile: `STAGING_LOST`.
  */
 export async function loadAndBalance(
   context: PipelineContext,
@@ -81,7 +88,8 @@ export async function loadAndBalance(
   let emptiedAt = ''
   let before: string | undefined
   for (let loads = 1; ; loads++) {
-    const found = await loadAll(context, state).catch((error: unknown) => {
+    const own = loads === 1 ? state : { ...state, decision: drawDecision() }
+    const found = await loadAll(context, own).catch((error: unknown) => {
       if (isStagingLost(error) && loads < loadsMax) return undefined
       throw error
     })
@@ -97,6 +105,7 @@ export async function loadAndBalance(
     await forgetRejects(store, state.arrival)
     const server = await nameServer(store)
     await kind.emptyStaging(store, state)
+    await dropDerived(store, own)
     emptiedAt = (await nameServer(store)) === server ? server : ''
   }
 }

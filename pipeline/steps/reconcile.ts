@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import { Fault } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
 import type { PipelineContext } from '../context.js'
@@ -14,7 +13,7 @@ import { runsElsewhere } from '../machine.js'
 import { isReplaced, mayGrow, membersOf, replaceOpen } from '../records/set.js'
 import { type Decision, dropDerived } from '../store/staging.js'
 import { forward } from './forward.js'
-import { isStagingLost, loadAndBalance } from './load.js'
+import { drawDecision, isStagingLost, loadAndBalance } from './load.js'
 import { attachAll, completeAll, isVisible, publish } from './publish.js'
 
 const waitingMsMax = 24 * 3_600_000
@@ -235,7 +234,7 @@ export async function decide(
   context: PipelineContext,
   members: readonly FileState[],
 ): Promise<readonly FileState[]> {
-  const decision = randomInt(1, 2 ** 47)
+  const decision = drawDecision()
   const own = members.map((state) => (isOpen(state) ? { ...state, decision } : state))
   try {
     return await decideOnce(context, own)
