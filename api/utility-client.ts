@@ -26,7 +26,10 @@ export function createUtilityClient(settings: Settings, options: Options): HttpC
     return client.send({ ...call, headers: { ...call.headers, ...headers, ...authorization } })
   }
   if (settings.oauth === undefined) return { send: (call) => send(call), close: client.close }
-  const tokens = createAccessTokens({ ...options, settings: settings.oauth, client, now: Date.now })
+  const name = `the OAuth server of ${options.name}`
+  const asking = createHttpClient({ ...settings, ...options, name })
+  const access = { ...options, settings: settings.oauth, client: asking, now: Date.now }
+  const tokens = createAccessTokens(access)
   return {
     send: async (call) => {
       const token = await tokens.get()
@@ -35,7 +38,9 @@ export function createUtilityClient(settings: Settings, options: Options): HttpC
       tokens.drop(token)
       return send(call, await tokens.get())
     },
-    close: client.close,
+    close: async () => {
+      await Promise.all([client.close(), asking.close()])
+    },
   }
 }
 

@@ -92,16 +92,28 @@ async function readAll(pool: pg.Pool, settings: SqlCisSettings, clientId: string
   }
 }
 
-/** Says which step failed, PostgreSQL's own message, and whether the profile or the server is at fault. */
-function toFault(error: Error, step: string, { host, port }: SqlCisSettings): Fault {
+/**
+ * Says which step failed, PostgreSQL's own message, and whether the profile or the server is at fault. What a
+ * function raises may quote a value, whatever its class.
+ */
+function toFault(error: Error, step: string, settings: SqlCisSettings): Fault {
+  const { host, port, user, password } = settings
   if (error instanceof Fault) return error
   const { code } = error as NodeJS.ErrnoException
   if (error instanceof pg.DatabaseError && code !== undefined) {
-    const said = quotesValues.test(code) ? '' : `: ${error.message.split('\n', 1)[0]}`
-    const what = `PostgreSQL rejected ${step}${said} (SQLSTATE ${code})`
+    const isRaised = error.where !== undefined
+    const isQuoting = isRaised || quotesValues.test(code)
+    const said = isQuoting ? '' : `: ${error.message.split('\n', 1)[0]}`
+    const where = isRaised ? ', raised in a function' : ''
+    const what = `PostgreSQL rejected ${step}${said} (SQLSTATE ${code}${where})`
     return misconfigured.test(code)
       ? new Fault('CIS_ANSWER', `configuration: ${what}; fix the section cis of the profile`)
       : new Fault('CIS_UNREACHABLE', `outage: ${what}`)
+  }
+  // The client has a message of its own for this, without a code.
+  if (password === undefined && /password must be a string/.test(error.message)) {
+    const what = `PostgreSQL asks user ${user} for a password; set cis.password in the profile`
+    return new Fault('CIS_ANSWER', `configuration: ${what}`)
   }
   const reason = code ?? (/timeout/i.test(error.message) ? 'time-out' : 'failed')
   return new Fault('CIS_UNREACHABLE', `no response from the CIS at ${host}:${port} (${reason})`)

@@ -76,6 +76,11 @@ t.test('a CIS that asks for a token of an OpenID provider', async (t) => {
   t.match(fault, { code: 'CIS_UNREACHABLE' })
   t.match(String(fault), /\/token gave no token for the CIS \(.+\): check oauth/)
   t.equal(seen.length, before, 'without a token the CIS is not asked')
+  const away = connect({ url, oauth: { ...oauth, tokenUrl: 'http://127.0.0.1:1/token' } })
+  await t.rejects(away.fetch('C-1'), {
+    code: 'CIS_UNREACHABLE',
+    message: /no response from the OAuth server of the CIS at http:\/\/127\.0\.0\.1:1 /,
+  })
   const none = await connect({ url })
     .fetch('C-1')
     .catch((error: Error) => error)

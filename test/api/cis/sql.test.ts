@@ -84,10 +84,32 @@ t.test('a query that the database refuses is named by its code, and heals', asyn
   const failure = String(await strict.fetch('C-1').catch((error: unknown) => error))
   t.match(failure, /rejected cis.queries.sites \(SQLSTATE 22P02\)/)
   t.notMatch(failure, 'C-1', 'a message that quotes a value is left out')
+  await server.run(`CREATE FUNCTION known(id text) RETURNS boolean LANGUAGE plpgsql AS
+    $$BEGIN RAISE undefined_table USING MESSAGE = 'none for ' || id; END$$`)
+  const called = { ...queries, customer: `${queries.customer} AND known($1)` }
+  const calling = createSqlCis(settingsOf(server.port, { queries: called }), undefined)
+  t.teardown(calling.close)
+  const raised = String(await calling.fetch('C-1').catch((error: unknown) => error))
+  t.match(raised, /rejected cis.queries.customer \(SQLSTATE 42P01, raised in a function\)/)
+  t.notMatch(raised, 'C-1', 'so is one of a function of the utility')
   t.match(await cis.fetch('C-1'), { record: { clientId: 'C-1' } })
   await server.run(`INSERT INTO device SELECT 'X-' || n, 'S-1', 'A-1', 'Gas', 'RES', 7
     FROM generate_series(1, 5) AS n`)
   await t.rejects(cis.fetch('C-1'), { code: 'CIS_ANSWER', message: /more than 2 rows/ })
   await server.run(`INSERT INTO partner SELECT * FROM partner`)
   await t.rejects(cis.fetch('C-locked'), { code: 'CIS_ANSWER', message: /several rows/ })
+})
+
+t.test('a database asks for a password that is not configured', async (t) => {
+  const server = await createPostgres()
+  t.teardown(server.close)
+  await server.run(`CREATE ROLE reader LOGIN PASSWORD 'open sesame'`)
+  await server.askPassword('reader')
+  const cis = createSqlCis(settingsOf(server.port, { user: 'reader' }), undefined)
+  t.teardown(cis.close)
+  await t.rejects(cis.fetch('C-1'), {
+    code: 'CIS_ANSWER',
+    message:
+      'configuration: PostgreSQL asks user reader for a password; set cis.password in the profile',
+  })
 })
