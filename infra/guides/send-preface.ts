@@ -79,7 +79,8 @@ Usage files in another layout are welcome too: see [other formats](formats.md).
   its first pass, the read just after it for its second pass. Timestamps with an offset, such as
   \`2025-11-02T01:15-05:00\`, are never ambiguous. Rows that could be of either hour are counted in
   \`ambiguousHourRows\` of the receipt. They are rejected (\`AMBIGUOUS_TIME\`) where they might replace the
-  read of the other hour.
+  read of the other hour. Such rows do not count towards \`usage.rejectedShareMax\`, but a file of nothing else is
+  quarantined.
 - Files of a set (the rates of one company and day) are published together. Name them in one
   \`tieline load\`, or add \`<CompanyCode>_<DDMMYYYY>_Rates.done\`, or wait \`rates.quietMinutes\`. For a
   pattern with \`<Feed>\` in \`fileNames\`, the same name with \`Rates\` is the done-file.
