@@ -1,5 +1,5 @@
 import type { Profile } from '../../../schemas/settings/profile.js'
-import { timesOf } from '../../../schemas/settings/profile.js'
+import { lengthsOf, timesOf } from '../../../schemas/settings/profile.js'
 import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
 import { foreignRows } from '../../customers/registered.js'
 import { newGroup } from '../../ledger/file-state.js'
@@ -9,7 +9,7 @@ import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
 import { type Decision, derivedOf, dropDerived, onceSettings } from '../../store/staging.js'
 import { arrivalOf, precedenceOf } from '../../store/versions.js'
-import { type OpenReads, proveOpen, type ReadSeries, seriesOf } from './prove.js'
+import { filledDays, type OpenReads, proveOpen, type ReadSeries, seriesOf } from './prove.js'
 import { hasMoved, readColumns, recordRekeys } from './rekey.js'
 
 export interface ClaimContext extends Publisher {
@@ -71,15 +71,19 @@ export async function settleClaimed(context: ClaimContext, claimed: Claimed): Pr
   const known = await seriesOf<ReadSeries>(store, { of: knownIn(claimed, table) })
   const arrivals = new Set([...open.values()].flat().map(({ arrival }) => arrival))
   const files = await createLedger(store, now).states([...arrivals])
-  const atEndIn = new Set(
-    files.flatMap(({ arrival, manifest }) =>
-      timesOf(profile, manifest).stamp === 'end' ? [arrival] : [],
-    ),
-  )
-  const atEnd = (arrival: number) => atEndIn.has(arrival)
-  const found = [...open].flatMap(([meterId, series]) =>
-    proveOpen(series, known.get(meterId) ?? [], { zone, atEnd }),
-  )
+  const fileOf = new Map(files.map((file) => [file.arrival, file]))
+  const atEnd = (arrival: number) => {
+    const file = fileOf.get(arrival)
+    return file !== undefined && timesOf(profile, file.manifest).stamp === 'end'
+  }
+  const allowed = (arrival: number) => {
+    const file = fileOf.get(arrival)
+    return file === undefined ? [] : lengthsOf(profile, file.feed, file.manifest)
+  }
+  const found = [...open].flatMap(([meterId, series]) => {
+    const together = filledDays(series, { zone, atEnd, allowed })
+    return proveOpen(series, [...(known.get(meterId) ?? []), ...together], { zone, atEnd })
+  })
   await recordRekeys({ store, zone }, decision, { found, atEnd })
   return { ...claimed, decision }
 }

@@ -12,7 +12,7 @@ import { fills, firstAfter, fits, type KnownLength, nearest } from './judge.js'
 /** Reads of a meter that have one length on a local day, from one file or from several. */
 export interface ReadSeries extends KnownLength {
   readonly meterId: string
-  /** Epoch seconds ascending: all of them, or the first one of stored reads that were proved. */
+  /** Epoch seconds ascending: all of them, the first one of stored reads that were proved, or none of provisional ones. */
   readonly starts: readonly number[]
 }
 
@@ -51,6 +51,23 @@ interface ProveRules {
   readonly zone: Zone
   /** Whether the timestamps of an arrival are at the end of the interval. */
   readonly atEnd: (arrival: number) => boolean
+}
+
+/** The days that provisional reads of a meter fill together, each with the length at which they do. */
+export function filledDays(
+  open: readonly OpenReads[],
+  rules: ProveRules & { readonly allowed: (arrival: number) => readonly number[] },
+): readonly ReadSeries[] {
+  const { zone, atEnd, allowed } = rules
+  return [...new Set(open.map(({ day }) => day))].flatMap((day) => {
+    const ofDay = open.filter((one) => one.day === day)
+    const [{ meterId, arrival }] = ofDay as [OpenReads, ...OpenReads[]]
+    const times = ofDay.flatMap((one) => timestampsOf(one, atEnd(one.arrival), zone))
+    const seconds = allowed(arrival).find(
+      (length) => length !== daySeconds && fills(times, length, zone.daySeconds(day)),
+    )
+    return seconds === undefined ? [] : [{ meterId, day, seconds, starts: [] }]
+  })
 }
 
 function daysInSuccession(series: readonly ReadSeries[], seconds: number): ReadonlySet<string> {

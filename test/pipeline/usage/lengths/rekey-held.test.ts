@@ -85,6 +85,24 @@ t.test(
   },
 )
 
+t.test('hours that were held apart fill their day together', async (t) => {
+  await enter('T', 'Z')
+  for (const from of [0, 1, 2, 3, 4, 5]) {
+    const hours = wholeDay.filter((hour) => hour % 6 === from)
+    const own = hourly('T', 2, hours, 1)
+    await load(...(from === 0 ? under('Z', own) : own))
+  }
+  await load(...hourly('T', 3, [5], 2))
+  t.same(await series('T'), [{ day: 2, seconds: 900, rows: 4, sum: 4 }])
+  await enter('T', 'Z', 'A')
+  await claimHeld(context)
+  t.same(await series('T'), [
+    { day: 2, seconds: 3_600, rows: 24, sum: 24 },
+    { day: 3, seconds: 3_600, rows: 1, sum: 2 },
+  ])
+  await isSound(t)
+})
+
 t.test('they prove the length of stored reads too, and who pulls learns of it', async (t) => {
   await enter('P', 'Z')
   const consumer = createConsumer(store)
