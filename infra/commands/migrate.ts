@@ -1,7 +1,9 @@
 import { Fault } from '../../schemas/fault.js'
+import { createZone } from '../../schemas/time/zone.js'
 import { topologyOf } from '../schema/cluster.js'
 import { migrate } from '../schema/migrate.js'
 import { testEngine } from '../schema/self-test.js'
+import { testZone } from '../schema/zone-test.js'
 import { externalStore } from '../stack/addresses.js'
 import { withStore } from '../stack/connections.js'
 import { readOwnProfile } from '../stack/profile-file.js'
@@ -26,6 +28,7 @@ export async function migrateStore(context: Context, options: MigrateWish): Prom
   await withStore(addresses.store, async (store) => {
     const names = await migrate(store, profile, { topology: topologyOf(cluster) })
     await testEngine(store)
+    await testZone(store, createZone(profile.timeZone))
     for (const name of names) context.print(name)
     if (names.length === 0) context.say(`${profile.database} is up to date`)
   })

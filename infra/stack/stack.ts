@@ -8,9 +8,11 @@ import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import { findSharedFolders } from '../../schemas/settings/source-folders.js'
+import { createZone } from '../../schemas/time/zone.js'
 import { printable } from '../commands/output/table.js'
 import { migrateUnlessAway } from '../schema/migrate.js'
 import { testEngine } from '../schema/self-test.js'
+import { testZone } from '../schema/zone-test.js'
 import type { TracingSettings } from '../telemetry/otel.js'
 import { commandActor } from './actor.js'
 import { type Addresses, addressesOf, type External } from './addresses.js'
@@ -148,6 +150,7 @@ function migrateStore(
   return withStore(address, async (store) => {
     const names = await migrateUnlessAway(store, profile, { isEmbedded, onAway })
     await testEngine(store)
+    await testZone(store, createZone(profile.timeZone))
     await recordProfile(store, commandActor(), profile)
     return names
   })
