@@ -8,11 +8,13 @@
  * Try: Put a letter into a quantity, load the file and open its `.rejects.csv`.
  */
 import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { balance, type Receipt } from '../../../schemas/receipt.js'
 import { type RejectCode, rejectCodes } from '../../../schemas/usage-row.js'
+import { tieline } from '../../infra/command-line.js'
 import { dumpOf, header, openStory } from '../rig/stack.js'
 
 const story = await openStory(t)
@@ -134,6 +136,19 @@ t.test('a file of which all or more than half of the rows are bad is quarantined
   })
   const half = await story.loadBytes('DEMO_10032024_Gas.csv', textOf([...good(2, 'K'), ...bad(2)]))
   t.match(half, { status: 'published', rows: { accepted: 2, rejected: 2 } })
+})
+
+t.test('a file that is published with rejects is shown as such, and loads well', async (t) => {
+  const name = 'DEMO_12032024_Gas.csv'
+  const path = join(story.desk, name)
+  await writeFile(path, textOf([...good(3, 'W'), ...bad(1)]))
+  const home = ['--home', story.home.path]
+  const loaded = await tieline('load', path, ...home)
+  t.match(loaded, { code: 0, stdout: /DEMO_12032024_Gas\.csv +published/ })
+  const note = 'published without 1 of 4 rows, which the rejects file lists'
+  t.ok(loaded.stdout.includes(`${name}: ${note}\n`), 'with a line that warns')
+  t.ok((await story.receiptOf(name)).notes?.includes(note), 'and its receipt says so')
+  t.match((await tieline('status', ...home)).stdout, /^published with rejects +\d/m)
 })
 
 t.test('ten bad rows are allowed, the eleventh quarantines a small file', async (t) => {

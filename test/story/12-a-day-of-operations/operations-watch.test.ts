@@ -117,6 +117,7 @@ t.test("a file's page shows the date order, rejected rows and actions", async (t
     rows: { read: 32, accepted: 20, rejected: 12 },
   })
   await until(async () => /accept by loopback \(page\)/.test(await text()))
+  await shows(overview, 'files', /DEMO_05032024_Electric_2\.csv\s*published\s*with rejects/)
   const refused = await order(arrival, 'retry', { origin: address })
   t.match(
     [refused.status, await refused.json()],
