@@ -40,6 +40,7 @@ const evidence = {
   renumbered: 'a record of the client has another account number',
   reads: 'reads under the account are later than its end',
   record: 'a later record of the client has the account, the site and the meter',
+  shared: 'customer records of several clients have the account and the site',
   suspected: 'reads carry an account that no client has',
 } as const
 
@@ -233,5 +234,37 @@ export const cases: readonly TenancyCase[] = [
     owners: ['4-10 hana'],
     events: [`move EARLIER>H 4 ${evidence.usage}`],
     bills: ['H hana 7'],
+  },
+  {
+    says: 'of clients who share an account, who leaves keeps what was and the others all',
+    may: [who('sue', 'SHARED'), who('sam', 'SHARED')],
+    closed: ['sue'],
+    reads: [['SHARED', 1, 7]],
+    late: [['SHARED', 8, 10]],
+    owners: ['1-5 sam+sue', '6-10 sam'],
+    events: [`shared SHARED>SHARED 20 ${evidence.shared}`],
+    bills: ['SHARED sam 10'],
+  },
+  {
+    says: 'who has another account now leaves the shared one, and its reads bring nobody back',
+    may: [who('ulla', 'U'), who('udo', 'U')],
+    june5: [who('ulla', 'ALONE', elsewhere)],
+    reads: [['U', 1, 7]],
+    late: [['U', 8, 10]],
+    owners: ['1-5 udo+ulla', '6-10 udo'],
+    events: [`shared U>U 20 ${evidence.shared}`],
+    bills: ['U udo 10'],
+  },
+  {
+    says: 'an account that leaves a site leaves the meter of the other account there alone',
+    may: [who('dan', 'D1'), who('dee', 'D2', { meterId: 'other' })],
+    terminated: ['D1', 3],
+    reads: [
+      ['D1', 1, 3],
+      ['D2', 1, 10, 'other'],
+    ],
+    owners: ['1-3 dan', 'other: 1-10 dee'],
+    events: [`move D1>- 4 ${evidence.terminated}`],
+    bills: ['D1 dan 3', 'other: D2 dee 10'],
   },
 ]
