@@ -195,6 +195,31 @@ t.test('a file cut in the inbox waits, and heals when the whole file comes', asy
   t.same(await statuses(), ['replaced', 'published'])
 })
 
+t.test('columns behind those of the feed are ignored if the profile says so', async (t) => {
+  const wide = (rows: readonly string[]) => `${header},Note,Route\n${rows.join('\n')}\n`
+  const row = rowOf('WIDE')
+  const refused = await story.loadBytes(nameOf(), wide([`${row},,`]))
+  t.match(refused.reason, /^HEADER: .*leave out the others, or set files\.extraColumns: ignore$/)
+  await story.restart({ files: { extraColumns: 'ignore' } })
+  const rows = [`${row},"a, b",7`, `${rowOf('WIDE-2')},,`, `${rowOf('WIDE-3')},x`]
+  const receipt = await story.loadBytes(nameOf(), wide(rows))
+  t.match(receipt, { status: 'published', rows: { read: 3, accepted: 2, rejected: 1 } })
+  t.match(
+    receipt.notes?.join('\n'),
+    /^columns ignored .*"Note", "Route"$/m,
+    'the receipt names them',
+  )
+  const stored = await story.reader.rows({
+    sql: `SELECT meter_id AS meter, toFloat64(quantity) AS quantity FROM usage
+      WHERE startsWith(meter_id, 'WIDE') ORDER BY meter`,
+  })
+  const quantity = Number(canary.quantity)
+  t.same(stored, [
+    { meter: 'WIDE', quantity },
+    { meter: 'WIDE-2', quantity },
+  ])
+})
+
 t.test('no log contains a row of a bad file', async (t) => {
   t.match(story.logs(), /"code":|"job":"settle"/)
   t.notMatch(story.logs(), new RegExp(`${canary.account}|${canary.quantity}|S-1,`))
