@@ -210,3 +210,55 @@ t.test('an old file that is sent again brings nothing back', async (t) => {
   await until(async () => !('reject' in (await holding('GONE-100'))))
   t.same(filesWith('GONE-100'), [])
 })
+
+t.test('a termination that names a premise and no meter takes this premise alone', async (t) => {
+  const hal = { clientId: 'hal', accountNumber: '400' }
+  const places = [
+    { ...hal, externalSiteId: 'LEFT', meterId: 'L1' },
+    { ...hal, externalSiteId: 'LEFT', meterId: 'L2' },
+    { ...hal, externalSiteId: 'KEPT', meterId: 'K' },
+  ]
+  const meters = places.flatMap((place) => customerAt(place).meters)
+  await register(registeringAt(story.store), [{ clientId: 'hal', acctStatus: 'A', meters }])
+  const rows = places.map(
+    ({ externalSiteId, meterId }) => `400,${externalSiteId},${meterId},6/1/2024 1:00,8`,
+  )
+  await story.loadBytes('DEMO_08062024_Electric.csv', lines(header, ...rows))
+  const seen = () =>
+    find(
+      `SELECT meter_id AS meter FROM registered_usage WHERE has(client_ids, 'hal') ORDER BY meter`,
+    )
+  t.same(await seen(), [{ meter: 'K' }, { meter: 'L1' }, { meter: 'L2' }])
+  const receipt = await story.loadBytes(
+    'DEMO_08062024_Terminations.csv',
+    lines(
+      'ContractAccount,ExternalSiteID,MeterID,TerminationDate,Reason',
+      '400,LEFT,,2024-06-05,Sold',
+    ),
+  )
+  t.match(receipt, { status: 'published', rows: { accepted: 1 } })
+  t.same(
+    await find(`SELECT meter_id AS meter, toString(valid_to) AS last FROM registration
+      WHERE client_id = 'hal' ORDER BY meter`),
+    [
+      { meter: 'K', last: null },
+      { meter: 'L1', last: '2024-06-06 04:00:00' },
+      { meter: 'L2', last: '2024-06-06 04:00:00' },
+    ],
+  )
+  await queues.add('retain', { v: 1, night: true })
+  const erased = `SELECT 1 FROM erasure WHERE account_number = '400' AND rank = 3`
+  await until(async () => (await find(erased)).length > 0)
+  const left = await find(`SELECT meter_id AS meter FROM usage WHERE account_number = '400'`)
+  t.same(left, [{ meter: 'K' }], 'both of its meters, and no other')
+  t.same(await seen(), [{ meter: 'K' }])
+  t.same(
+    await find(`SELECT external_site_id AS site, meter_id AS meter FROM erasure FINAL
+      WHERE account_number = '400'`),
+    [{ site: 'LEFT', meter: '' }],
+  )
+  const late = `400,LEFT,L1,6/1/2024 2:00,8`
+  t.match(await story.loadBytes('DEMO_09062024_Electric.csv', lines(header, late, ...rows)), {
+    rows: { read: 4, accepted: 0, duplicate: 1, unregistered: 3 },
+  })
+})
