@@ -185,6 +185,34 @@ t.test('pushed one by one, corrections replace what they correct', async (t) => 
   ])
 })
 
+/** A row of the night of 2 November 2025, as text: identifiers and quantities that a number may not hold. */
+const nightRow = (time: string, at: number, meter = '"9007199254740993"') =>
+  `{"AccountNumber":"1.0","ExternalSiteID":9007199254740991,"MeterID":${meter},"TimeStamp":"11/2/2025 ${time}","TotalUnit":${at}.10}\n`
+
+t.test('row by row through the repeated hour, each keeps its hour and its text', async (t) => {
+  const rounded = await push(nightRow('0:00', 0, '9007199254740993'))
+  t.match(rounded, { status: 400, text: /line 1 has no valid MeterID/ }, 'a number may be rounded')
+  const quarters = ['00', '15', '30', '45']
+  const rows = [0, 1, 1, 2]
+    .flatMap((hour) => quarters.map((minute) => `${hour}:${minute}`))
+    .map((time, at) => nightRow(time, at))
+  // Within each pass of the hour a file ends and another begins.
+  for (const some of [rows.slice(0, 6), rows.slice(6, 10), rows.slice(10)]) {
+    const files = new Set<unknown>()
+    for (const row of some) files.add((await push(row)).headers['location'])
+    for (const file of files) t.match(await ended(file), { rows: { rejected: 0 } })
+  }
+  const stored = await story.reader.rows({
+    sql: `SELECT formatDateTime(starts_at, '%H:%i') AS at, toString(quantity) AS quantity,
+        account_number AS account, external_site_id AS site
+      FROM usage WHERE meter_id = '9007199254740993' ORDER BY starts_at`,
+  })
+  const times = ['04', '05', '06', '07'].flatMap((hour) => quarters.map((at) => `${hour}:${at}`))
+  const shared = { account: '1.0', site: '9007199254740991' }
+  const expected = times.map((time, at) => ({ at: time, quantity: `${at}.1`, ...shared }))
+  t.same(stored, expected, 'in UTC, with both passes of the hour')
+})
+
 t.test('rows that could harm those of others are refused', async (t) => {
   const csv = { 'content-type': 'text/csv' }
   const cases: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
