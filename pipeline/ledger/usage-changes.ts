@@ -58,7 +58,7 @@ function compareSite(
     const own = (segments: readonly Segment[]) => segments.filter((one) => one.account === account)
     return compareAccount(own(old), own(fresh))
   })
-  return changes.map(({ from, to, clients, clientsBefore, cause }): UsageChange => {
+  const rows = changes.map(({ from, to, clients, clientsBefore, cause }): UsageChange => {
     return {
       meter_id: meterId,
       local_day: laterOf(firstDay, dayAt(zone, instantOf(from, 0))),
@@ -68,6 +68,8 @@ function compareSite(
       cause,
     }
   })
+  // Reads under an account and those without one may change alike.
+  return [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()]
 }
 
 function seenText(rows: readonly TenancyRow[]): string {

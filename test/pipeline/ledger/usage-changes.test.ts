@@ -46,3 +46,12 @@ t.test('another rate is a matter of cost', async (t) => {
   const days = ['2026-01-10', '2106-02-07', '1', '1', 'cost']
   t.same(between(tenancy({}), tenancy({}, 'TOU')), [days])
 })
+
+t.test('what changes alike under several accounts is listed once', async (t) => {
+  const both = (rate: string) => {
+    const [own, bare] = [tenancy({}, rate), tenancy({ account_number: '' }, rate)]
+    return { ...own, holds: [...own.holds, ...bare.holds] }
+  }
+  const days = ['2026-01-10', '2106-02-07', '1', '1', 'cost']
+  t.same(between(both('RES'), both('TOU')), [days])
+})
