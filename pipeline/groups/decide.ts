@@ -8,7 +8,7 @@ import { noteLengths, withOutcomes } from '../ledger/verdict.js'
 import { isStagingLost } from '../steps/load.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, literal, sql } from '../store/sql.js'
-import { createReads, derivedOf, keepReads, proveRows, stagingOf } from '../store/staging.js'
+import { createReads, derivedOf } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
 import { keepRegistered, moveOf } from '../usage/classify.js'
 import { findDays } from '../usage/days/find.js'
@@ -20,6 +20,7 @@ import { repairMeters, unusableArrivals } from '../usage/lengths/repairs.js'
 import { findLengths } from '../usage/lengths/settle.js'
 import { endingArrivals } from '../usage/moves/ended.js'
 import { overlappingArrivals } from '../usage/overlap.js'
+import { keepReads, proveRows } from '../whole.js'
 
 /**
  * Decides the files of a group together, in statements about all of them. A meter is in one file only,
@@ -46,7 +47,7 @@ async function decideStaged(
   const [first] = members as readonly [FileState, ...FileState[]]
   const { store } = context
   const union = { ...first, arrival: first.groupId }
-  const { reads } = stagingOf(union.arrival)
+  const reads = await keepReads(store, union)
   const staged = await sharesOf(store, reads)
   const leaving = await findUnproved(context, members, { table: reads, staged })
   const settled = await settleGroup(context, union)
@@ -119,8 +120,7 @@ interface Settled {
 
 async function settleGroup(context: PipelineContext, union: FileState): Promise<Settled> {
   const { store } = context
-  const { reads } = stagingOf(union.arrival)
-  const { fixed } = derivedOf(union)
+  const { whole: reads, fixed } = derivedOf(union)
   const grid = gridOf(context.profile, union.manifest)
   const totals = await totalShapes(store, { ...union, table: reads }, grid)
   const meters = new Set<string>()
@@ -204,9 +204,7 @@ async function keepOnly(
   const others = await store.rows({
     sql: sql`SELECT 1 FROM ${id(table)} WHERE NOT ${kept} LIMIT 1`,
   })
-  if (others.length === 0) {
-    return table === stagingOf(union.arrival).reads ? keepReads(store, union) : table
-  }
+  if (others.length === 0) return table
   const { final } = derivedOf(union)
   await store.command(createReads(final, 'replace'))
   await store.command({

@@ -3,15 +3,15 @@ import { foreignRows } from '../customers/registered.js'
 import type { FileState } from '../ledger/file-state.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql } from '../store/sql.js'
-import { derivedOf, stagingOf } from '../store/staging.js'
+import { derivedOf } from '../store/staging.js'
 import { repairedVersion } from '../verify/repaired.js'
 import { isEnd, keyOf, rowsTable, storedOf } from './store.js'
 
 type Decided = Pick<FileState, 'arrival' | 'decision' | 'notes'>
 
 /** The keys of a file whose last row is not stored, although its feed knows no account by the key. */
-function movedKeys(feed: RecordFeed, { arrival }: Decided, isForeign: Sql): Sql {
-  return sql`SELECT ${keyOf(feed)}, max(version) AS last_version FROM ${id(stagingOf(arrival).reads)}
+function movedKeys(feed: RecordFeed, file: Decided, isForeign: Sql): Sql {
+  return sql`SELECT ${keyOf(feed)}, max(version) AS last_version FROM ${id(derivedOf(file).whole)}
     GROUP BY ${keyOf(feed)} HAVING argMax(${isForeign}, version)`
 }
 

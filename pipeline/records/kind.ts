@@ -18,6 +18,7 @@ import {
   countedOf,
   countRecords,
   createRecordStaging,
+  keepAll,
   notePublishedRecords,
   rowsTable,
 } from './store.js'
@@ -39,7 +40,10 @@ export const recordKind: Kind = {
     }
   },
   load: loadRecords,
-  sumStaged: ({ store }, { arrival, feed }) => countRecords(store, recordOf(feed), { arrival }),
+  sumStaged: async ({ store }, state) => {
+    const feed = recordOf(state.feed)
+    return countRecords(store, feed, await keepAll(store, feed, state))
+  },
   reconcile: reconcileRecords,
   attach: async ({ store }, states) => {
     for (const state of states) await attachOne(store, state)

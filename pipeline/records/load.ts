@@ -15,7 +15,7 @@ import { versionOf } from '../store/versions.js'
 import { batch, escapeTab, missingRows, toRejectRow } from '../usage/row-path.js'
 import { storePlain } from './bulk-path.js'
 import { judgeRawRecord, rawQuantity } from './judge.js'
-import { countRecords, insertRecords } from './store.js'
+import { countChunk, insertRecords } from './store.js'
 
 const rejectBatch = 5_000
 
@@ -32,7 +32,7 @@ export async function loadRecords(context: PipelineContext, task: LoadTask): Pro
   const inBulk = reader && (await storePlain(context, task, { feed, plain, reader }))
   const isLeft = inBulk !== chunk.rows
   const rejected = isLeft ? await judgeRows(context, task, { feed, reader }) : nothing
-  const stored = isLeft ? (await countRecords(context.store, feed, chunkOf(task))).rows : chunk.rows
+  const stored = isLeft ? await countChunk(context.store, chunkOf(task)) : chunk.rows
   return {
     chunk: chunk.chunk,
     rowsRead: stored + rejected.rows,

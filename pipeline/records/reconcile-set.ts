@@ -10,9 +10,10 @@ import { splitRows } from '../files/rows.js'
 import type { LoadedFile } from '../kind.js'
 import type { FileState } from '../ledger/file-state.js'
 import { hold, sumReceipts, withRejected, withWarnings } from '../ledger/verdict.js'
-import { derivedOf, proveRows } from '../store/staging.js'
+import { derivedOf } from '../store/staging.js'
 import { isAhead } from '../usage/overlap.js'
 import { toRejectRow } from '../usage/row-path.js'
+import { proveRows } from '../whole.js'
 import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from './findings.js'
 import {
   latestVersion,
@@ -21,7 +22,7 @@ import {
   stagedRows,
   type Version,
 } from './schedules.js'
-import { keepAll, keepRecords, noteRepeated } from './store.js'
+import { keepRecords, noteRepeated } from './store.js'
 
 /** A file of a set with all that is judged of it. */
 interface Member {
@@ -75,8 +76,8 @@ const isRefused = ({ status }: FileState) => status === 'quarantined'
 async function toMember({ store, profile }: PipelineContext, file: LoadedFile): Promise<Member> {
   const { state, origin, receipts, reland } = file
   const feed = recordFeedOf(state.feed) as RecordFeed
-  const { fileName, arrival } = state
-  const rows = await stagedRows(store, feed, arrival)
+  const { fileName } = state
+  const rows = await stagedRows(store, feed, derivedOf(state).whole)
   return {
     state,
     feed,
@@ -179,8 +180,8 @@ async function publishing(
     await keepRecords(store, feed, { arrival, decision, without: ['repeated'] })
   }
   const kept = rows.filter((one) => !repeated.includes(one))
-  const isWhole = repeated.length === 0
-  const attaches = isWhole ? await keepAll(store, feed, state) : derivedOf(state).final
+  const { whole, final } = derivedOf(state)
+  const attaches = repeated.length === 0 ? whole : final
   await proveRows(store, attaches, kept.length)
   const late = before !== undefined && before.arrival > arrival ? before : undefined
   const superseded = kept.filter(

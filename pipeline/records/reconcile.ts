@@ -17,15 +17,15 @@ import {
   withOutcomes,
   withRejected,
 } from '../ledger/verdict.js'
-import { derivedOf, proveRows } from '../store/staging.js'
+import { derivedOf } from '../store/staging.js'
 import { isAhead } from '../usage/overlap.js'
 import { refuseRepair } from '../verify/repaired.js'
+import { proveRows } from '../whole.js'
 import { findEnds, isLeftOut, keepEnds } from './ended.js'
 import { reconcileSet } from './reconcile-set.js'
 import {
   classifyRecords,
   countMeters,
-  keepAll,
   keepRecords,
   type RecordKind,
   type RecordOutcome,
@@ -77,7 +77,8 @@ async function reconcileFile(
   const isCopied = left < staged.rows || isRepair
   if (isCopied) await keepRecords(store, feed, { ...file, without })
   if (ended > 0) await keepEnds(store, feed, file)
-  const attaches = isCopied ? derivedOf(state).final : await keepAll(store, feed, state)
+  const { final, whole } = derivedOf(state)
+  const attaches = isCopied ? final : whole
   const outcome = withOutcome(counted, found)
   const decided = { ...outcome, notes: noteEnded(outcome.notes, ended), attaches }
   const kept = left + ended

@@ -4,7 +4,6 @@ import { type RecordFeed, type RecordRow, storeColumn } from '../../schemas/reco
 import type { FileState } from '../ledger/file-state.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, type Sql, sql, typed } from '../store/sql.js'
-import { stagingOf } from '../store/staging.js'
 import { versionOf } from '../store/versions.js'
 import { rowsTable } from './store.js'
 
@@ -31,10 +30,10 @@ export function toRow(feed: RecordFeed, found: Selected): RecordRow {
 export async function stagedRows(
   store: Store,
   feed: RecordFeed,
-  arrival: number,
+  table: string,
 ): Promise<readonly StagedRow[]> {
   return readRows(store, feed, {
-    sql: sql`SELECT toString(version) AS at, ${asRow(feed)} FROM ${id(stagingOf(arrival).reads)} ORDER BY version`,
+    sql: sql`SELECT toString(version) AS at, ${asRow(feed)} FROM ${id(table)} ORDER BY version`,
   })
 }
 

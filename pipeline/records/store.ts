@@ -9,12 +9,12 @@ import {
   type Decision,
   derivedOf,
   type IfThere,
-  keepWhole,
   stagingOf,
 } from '../store/staging.js'
 import { type ChunkLines, lineBounds, versionOf, within } from '../store/versions.js'
 import { type CountedTable, countedTable, noteRows } from '../verify/entries.js'
 import { repairedVersion } from '../verify/repaired.js'
+import { keepWhole } from '../whole.js'
 
 /**
  * The table that holds the rows of every published file of a feed. Nothing in it is ever replaced: of
@@ -73,17 +73,23 @@ export function insertRecords(feed: RecordFeed, arrival: number): Sql {
   return sql`INSERT INTO ${id(stagingOf(arrival).reads)} (${columns}) FORMAT TabSeparated`
 }
 
-/** Rows and control total of a chunk in staging, or of all chunks if none is named. */
+/** Rows of a chunk in staging. */
+export async function countChunk(store: Store, chunk: ChunkLines): Promise<number> {
+  const [row] = await store.rows<{ rows: string }>({
+    sql: sql`SELECT toString(count()) AS rows FROM ${id(stagingOf(chunk.arrival).reads)}
+      WHERE ${within(sql`version`, lineBounds(chunk))}`,
+  })
+  return Number(row?.rows ?? 0)
+}
+
+/** Rows and control total of a staging table. */
 export async function countRecords(
   store: Store,
   feed: RecordFeed,
-  chunk: ChunkLines | { readonly arrival: number },
+  table: string,
 ): Promise<Counted> {
-  const bounds = 'line' in chunk && lineBounds(chunk)
   const [row] = await store.rows<{ rows: string; quantity: string }>({
-    sql: sql`SELECT toString(count()) AS rows, ${sumOf(feed)} AS quantity
-      FROM ${id(stagingOf(chunk.arrival).reads)}
-      ${bounds ? sql`WHERE ${within(sql`version`, bounds)}` : sql``}`,
+    sql: sql`SELECT toString(count()) AS rows, ${sumOf(feed)} AS quantity FROM ${id(table)}`,
   })
   return { rows: Number(row?.rows ?? 0), quantity: row?.quantity ?? '0' }
 }
@@ -99,13 +105,13 @@ const publishedBefore = (arrival: number) => sql`SELECT toUInt64(arrival) FROM p
 /** The rows of a feed under the keys of a file with all their columns, as it is held against them. */
 export function storedOf(
   feed: RecordFeed,
-  { arrival, notes }: { readonly arrival: number; readonly notes?: Notes },
+  { notes, ...decision }: Decision & { readonly notes?: Notes },
 ): Sql {
   const repairs = notes?.repairs
   const of = repairs === undefined ? published : publishedBefore(repairs)
   const key = keyOf(feed)
   return sql`SELECT * FROM ${id(rowsTable(feed))}
-    WHERE bitShiftRight(version, 32) IN (${of}) AND (${key}) IN (SELECT ${key} FROM ${id(stagingOf(arrival).reads)})
+    WHERE bitShiftRight(version, 32) IN (${of}) AND (${key}) IN (SELECT ${key} FROM ${id(derivedOf(decision).whole)})
     ORDER BY version DESC LIMIT 1 BY ${key}`
 }
 
@@ -133,7 +139,8 @@ export async function classifyRecords(
   feed: RecordFeed,
   file: Decision & { readonly isForeign: Sql | undefined; readonly notes?: Notes },
 ): Promise<RecordOutcome> {
-  const [reads, overlaps] = [id(stagingOf(file.arrival).reads), id(derivedOf(file).overlaps)]
+  const { whole, overlaps: outcomes } = derivedOf(file)
+  const [reads, overlaps] = [id(whole), id(outcomes)]
   const key = keyOf(feed)
   await store.command(createOverlaps(file))
   const note = (select: Sql) => store.command({ sql: sql`INSERT INTO ${overlaps} ${select}` })
@@ -187,8 +194,8 @@ async function sumKinds(
   feed: RecordFeed,
   decision: Decision,
 ): Promise<RecordOutcome> {
-  const reads = id(stagingOf(decision.arrival).reads)
-  const overlaps = id(derivedOf(decision).overlaps)
+  const { whole, overlaps: outcomes } = derivedOf(decision)
+  const [reads, overlaps] = [id(whole), id(outcomes)]
   const [all, old] = await Promise.all([
     store.rows<{ kind: string; rows: string; quantity: string }>({
       sql: sql`SELECT o.kind AS kind, toString(count()) AS rows, ${sumOf(feed, 's')} AS quantity
@@ -219,19 +226,18 @@ export async function keepRecords(
   feed: RecordFeed,
   file: Decision & { readonly without: readonly RecordKind[]; readonly notes?: Notes },
 ): Promise<void> {
-  const { reads } = stagingOf(file.arrival)
-  const { overlaps, final } = derivedOf(file)
+  const { whole, overlaps, final } = derivedOf(file)
   await store.command(createTable(feed, final, 'replace'))
   await store.command({
     sql: sql`INSERT INTO ${id(final)}
       SELECT * REPLACE(${repairedVersion({ notes: {}, ...file })} AS version)
-      FROM (SELECT * FROM ${id(reads)} WHERE version NOT IN (
+      FROM (SELECT * FROM ${id(whole)} WHERE version NOT IN (
         SELECT version FROM ${id(overlaps)} WHERE kind IN ${file.without}))`,
     settings: { optimize_on_insert: 0 },
   })
 }
 
-/** The same of a file of which all rows are published. */
+/** Links the rows of a file into a table of the decision's own. */
 export function keepAll(store: Store, feed: RecordFeed, decision: Decision): Promise<string> {
   return keepWhole(store, decision, (whole) => createTable(feed, whole, 'replace'))
 }

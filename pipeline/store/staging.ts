@@ -1,4 +1,3 @@
-import { Fault } from '../../schemas/fault.js'
 import type { Statement, Store } from './clickhouse.js'
 import { deleteFrom, onReplicas } from './replicas.js'
 import { id, join, literal, type Sql, sql } from './sql.js'
@@ -13,12 +12,13 @@ import { id, join, literal, type Sql, sql } from './sql.js'
 export type Staging = Readonly<Record<keyof typeof loaded, string>>
 
 /**
- * The tables that one decision builds: `series` sums up what is to be published, one row for each series, and
- * `whole` has the parts of `reads` where all of it is published as it stands. The others are there only
- * where it is not: `fixed` from the meters and days in `repairs` and, where their starts move, `moves`,
- * after what is stored of the meters in `sparse` was looked up; `provisional` has lengths that nothing
+ * The tables that one decision builds: `whole` has the parts of `reads`, `hour` the rows of `repeats`, and `series`
+ * sums up what is to be published, one row for each series. The others are there only
+ * where not all of it is published as it stands: `fixed` from the meters and days in `repairs` and, where their starts move, `moves`,
+ * after what is stored of the meters in tables like `sparse` was looked up; `provisional` has lengths that nothing
  * proves; `open` has stored reads of such a length, `rekeys` their new ones and `rekeyed` what is stored of
- * them since; `registered` without the meters that no customer has, and `ended` reads that these take from a customer; `final` from what `days` and `overlaps`
+ * them since; `registered` without the meters that no customer has, `ended` reads that these take from a customer,
+ * and `counting` without the rows that these take; `final` from what `days` and `overlaps`
  * say of the reads that the store has already.
  */
 export type Derived = Readonly<Record<keyof typeof derived, string>>
@@ -34,6 +34,7 @@ const loaded = {
 
 const derived = {
   series: 'series',
+  hour: 'hour',
   sparse: 'sparse',
   repairs: 'repair',
   moves: 'move',
@@ -44,6 +45,7 @@ const derived = {
   rekeys: 'rekey',
   rekeyed: 'rekeyed',
   ended: 'ended',
+  counting: 'counting',
   days: 'day',
   overlaps: 'overlap',
   whole: 'whole',
@@ -107,37 +109,6 @@ export function createLike(target: string, { table, engine, ifThere }: LikeOptio
         max_bytes_to_merge_at_max_space_in_pool = 1, max_bytes_to_merge_at_min_space_in_pool = 1,
         min_bytes_for_wide_part = 1000000000, ${durable}`,
   }
-}
-
-/**
- * Links the parts of a file's rows into a table of the decision's own, which `create` makes. What a verdict
- * counts must be what is attached: loads of another decision empty `reads`, and another server, to which the
- * client may have moved, has none of it or a part.
- */
-export async function keepWhole(
-  store: Store,
-  decision: Decision,
-  create: (table: string) => Statement,
-): Promise<string> {
-  const { whole } = derivedOf(decision)
-  await store.command(create(whole))
-  const { reads } = stagingOf(decision.arrival)
-  await store.command({
-    sql: sql`ALTER TABLE ${id(whole)} ATTACH PARTITION tuple() FROM ${id(reads)}`,
-  })
-  return whole
-}
-
-/** The same of reads. */
-export function keepReads(store: Store, decision: Decision): Promise<string> {
-  return keepWhole(store, decision, (whole) => createReads(whole, 'replace'))
-}
-
-/** Throws `STAGING_LOST` for a table with fewer rows than a verdict is about. */
-export async function proveRows(store: Store, table: string, rows: number): Promise<number> {
-  const found = await countRows(store, table)
-  if (found < rows) throw new Fault('STAGING_LOST', `${table} has ${found} rows of ${rows}`)
-  return found
 }
 
 /** The settings of a table that is read after the verdict: it must outlive a power cut. */

@@ -9,8 +9,9 @@ import { addCounted, type Counted, noneCounted, subtractQuantities } from '../le
 import { noteEnded, noteOutranked, noteRekeyed, withOutcomes } from '../ledger/verdict.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql } from '../store/sql.js'
-import { type Decision, derivedOf, proveRows, stagingOf } from '../store/staging.js'
+import { derivedOf } from '../store/staging.js'
 import { repairedColumns, repairedVersion } from '../verify/repaired.js'
+import { proveRows } from '../whole.js'
 import { findDays } from './days/find.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
 import { guessedStart } from './lengths/guessed.js'
@@ -37,7 +38,7 @@ export interface Usable extends Omit<FoundLengths, 'repairs'> {
 }
 
 /**
- * Gives every meter its real interval length and rejects what has none. `totals` are those of `reads`;
+ * Gives every meter its real interval length and rejects what has none. `totals` are those of `whole`;
  * nothing is copied where all meters are regular.
  */
 export async function settleLengths(
@@ -47,30 +48,23 @@ export async function settleLengths(
 ): Promise<Usable> {
   const { store, profile } = context
   const { arrival, decision, manifest } = state
-  const { reads } = stagingOf(arrival)
+  const { whole: table, fixed } = derivedOf(state)
   const staged = { arrival, decision, grid: gridOf(profile, manifest) }
   const survivors = await countSurvivors(store, staged, totals)
   const { repairs, ...found } = await findLengths(context, state, { totals })
   if (manifest.stated === true) {
-    const ends = await lastStarts(store, reads)
+    const ends = await lastStarts(store, table)
     const rejected = { ...noneCounted, meters: 0 }
-    return {
-      table: reads,
-      totals,
-      rejected,
-      ...found,
-      survivors,
-      lastEnd: lastOf(context, ends),
-    }
+    return { table, totals, rejected, ...found, survivors, lastEnd: lastOf(context, ends) }
   }
   if (repairs === 0) {
     const lastEnd = intervalEnd(totals.lastIntervalStart, manifest.seconds, context.zone)
     const rejected = { ...noneCounted, meters: 0 }
-    return { table: reads, totals, rejected, ...found, survivors, lastEnd }
+    return { table, totals, rejected, ...found, survivors, lastEnd }
   }
   const rejected = await rejectLengths(context, state, reland)
   await repairMeters(store, staged, moveOf(context, state))
-  return { ...(await lookAgain(context, state, derivedOf(state).fixed)), rejected, ...found }
+  return { ...(await lookAgain(context, state, fixed)), rejected, ...found }
 }
 
 /** A timestamp at the end of an interval says when it starts once the meter's length is known. */
@@ -168,29 +162,25 @@ export async function keepRegistered(
       await holdReads(store, table, isLeft)
     }
   }
-  const { registered: to } = derivedOf(state)
+  const { registered, counting } = derivedOf(state)
   const replaced = isRepair ? repairedColumns(state) : sql``
-  const keep = async (isOther: Sql) => {
+  const keep = async (to: string, isOther: Sql) => {
     for (const statement of keepOwn({ from: table, to }, isOther, replaced)) {
       await store.command(statement)
     }
   }
-  await keep(isLeft)
-  await proveRows(store, to, totals.rows - foreign)
-  if (isWhole) return { table: to }
+  await keep(registered, isLeft)
+  await proveRows(store, registered, totals.rows - foreign)
+  if (isWhole) return { table: registered }
   const version = isRepair ? repairedVersion(state) : sql`version`
-  const sifted = { ...state, table, own: to, version, order, ...totals }
+  const sifted = { ...state, table, own: registered, version, order, ...totals }
   const ended = await findEnded(store, sifted)
-  if (ended.rows > 0) await keep(sql`(${isLeft} OR ${isEnded(state)})`)
-  return { table: to, ended: ended.reads }
+  if (ended.rows === 0) return { table: registered, ended: ended.reads }
+  await keep(counting, sql`(${isLeft} OR ${isEnded(state)})`)
+  return { table: counting, ended: ended.reads }
 }
 
 const readColumns = ['account_number', 'meter_id', 'external_site_id']
-
-/** The same table, or the decision's own of the same rows: those that were loaded are not its own. */
-function ownTable(decision: Decision, table: string): string {
-  return table === stagingOf(decision.arrival).reads ? derivedOf(decision).whole : table
-}
 
 const noOverlap: Overlap = {
   duplicate: noneCounted,
@@ -231,7 +221,7 @@ export async function classify(
       : await compareWithStore(store, staged, context.profile)
   if (ended > 0) await store.command(recordEnded(state))
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
-  const attaches = thins ? derivedOf(state).final : ownTable(state, table)
+  const attaches = thins ? derivedOf(state).final : table
   if (thins) {
     for (const statement of keepAccepted(staged)) await store.command(statement)
     const final = { arrival, decision, table: attaches }

@@ -3,6 +3,7 @@ import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql } from '../store/sql.js'
 import { derivedOf, stagingOf } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
+import { onServerOf } from '../whole.js'
 
 /** Which tables of a file have what its verdict took from the stored reads. */
 export interface TakenFromStore {
@@ -21,10 +22,15 @@ export async function takenFromStore(
   { hasLengths, hasHours }: TakenFromStore,
 ): Promise<string> {
   const { choices } = stagingOf(state.arrival)
-  const { repairs } = derivedOf(state)
+  const { repairs, whole } = derivedOf(state)
   const hashes = [
     hasLengths && sumHashes(store, lengthColumns, sql`${id(repairs)} WHERE ${isProved(state)}`),
-    hasHours && sumHashes(store, sql`bitAnd(version, 4294967295), second, rejected`, id(choices)),
+    hasHours &&
+      sumHashes(
+        store,
+        sql`bitAnd(version, 4294967295), second, rejected`,
+        sql`${id(choices)} WHERE ${onServerOf(whole)}`,
+      ),
   ]
   const found = await Promise.all(hashes)
   return found.some((hash) => hash) ? found.map((hash) => hash || '').join('-') : ''
@@ -48,7 +54,7 @@ export async function takenByArrival(
     sql: sql`SELECT found, hex(sum(cityHash64(${lengthColumns}))) AS hash
       FROM ${id(derivedOf(group).repairs)} AS r
       INNER JOIN (
-        SELECT meter_id, max(${arrivalOf}) AS found FROM ${id(stagingOf(group.arrival).reads)}
+        SELECT meter_id, max(${arrivalOf}) AS found FROM ${id(derivedOf(group).whole)}
         GROUP BY meter_id
       ) AS m USING meter_id
       WHERE ${isProved(group)} GROUP BY found`,

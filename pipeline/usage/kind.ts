@@ -10,18 +10,11 @@ import type { ChunkReceipt } from '../ledger/ledger.js'
 import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
 import { sql } from '../store/sql.js'
-import {
-  attach,
-  createStaging,
-  derivedOf,
-  emptyStaging,
-  keepReads,
-  putBack,
-  stagingOf,
-} from '../store/staging.js'
+import { attach, createStaging, derivedOf, emptyStaging, putBack } from '../store/staging.js'
 import { countLines } from '../store/versions.js'
 import { notePublished, usageTable } from '../verify/entries.js'
 import { noteRepaired } from '../verify/repaired.js'
+import { keepReads } from '../whole.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
 import { markStaged } from './days/stale.js'
 import { gridOf, totalShapes } from './irregular-meters.js'
@@ -45,11 +38,8 @@ export const usageKind: Kind = {
     const { store, profile } = context
     const { arrival, decision, manifest } = state
     const hour = await settleRepeatedHour(context, state)
-    const staged = { arrival, decision, table: stagingOf(arrival).reads }
-    const [shapes] = await Promise.all([
-      totalShapes(store, staged, gridOf(profile, manifest)),
-      keepReads(store, staged),
-    ])
+    const table = await keepReads(store, { arrival, decision })
+    const shapes = await totalShapes(store, { arrival, decision, table }, gridOf(profile, manifest))
     return { ...addCounted(shapes, hour.rejected), shapes, hour }
   },
   reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),

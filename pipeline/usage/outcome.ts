@@ -1,7 +1,7 @@
 import type { Counted } from '../ledger/sums.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, sql } from '../store/sql.js'
-import { type Decision, stagingOf } from '../store/staging.js'
+import { type Decision, derivedOf } from '../store/staging.js'
 import { precedenceOf } from '../store/versions.js'
 import { type Grid, irregularMeters, type StagingTotals } from './irregular-meters.js'
 
@@ -20,10 +20,10 @@ export async function countSurvivors(
   totals: StagingTotals,
 ): Promise<number> {
   if (totals.irregularMeters === 0) return totals.rows
-  const { reads } = stagingOf(staged.arrival)
+  const { whole } = derivedOf(staged)
   const irregular = irregularMeters(staged, staged.grid)
   const [row] = await store.rows<{ survivors: string }>({
-    sql: sql`SELECT count() AS survivors FROM ${id(reads)} FINAL
+    sql: sql`SELECT count() AS survivors FROM ${id(whole)} FINAL
       WHERE meter_id IN (${irregular})`,
   })
   return totals.rows - totals.irregularRows + Number(row?.survivors ?? 0)

@@ -21,8 +21,9 @@ import {
   withRejected,
 } from '../ledger/verdict.js'
 import { id, literal, sql } from '../store/sql.js'
-import { derivedOf, proveRows, stagedIn, stagingOf } from '../store/staging.js'
+import { derivedOf, stagedIn } from '../store/staging.js'
 import { refuseRepair } from '../verify/repaired.js'
+import { onServerOf, proveRows } from '../whole.js'
 import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
 import { takenFromStore } from './from-store.js'
 import { countChanged } from './lengths/changed.js'
@@ -63,7 +64,7 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
   const lengths = await countLengths(context, state, usable)
   const withLengths = { ...state, notes: noteLengths(notes, lengths) }
   const fromStore = await takenFromStore(context.store, withLengths, {
-    hasLengths: usable.table !== stagingOf(state.arrival).reads,
+    hasLengths: usable.table !== derivedOf(state).whole,
     hasHours: hour.rows > 0,
   })
   const noted = {
@@ -114,10 +115,7 @@ async function proveOutcomes({ store }: PipelineContext, state: FileState): Prom
   if (!balance(state)) throw new Fault('UNBALANCED', `the outcomes do not add up: ${outcomes}`)
   if (attaches !== derivedOf(state).final) {
     const judged = rows.accepted + rows.duplicate + rows.superseded
-    // Another decision may have emptied what was judged meanwhile, but not what is attached.
-    const isWhole = attaches === derivedOf(state).whole
-    const tables = isWhole ? [attaches, stagingOf(state.arrival).reads] : [attaches]
-    await Promise.all(tables.map((table) => proveRows(store, table, judged)))
+    await proveRows(store, attaches, judged)
     return
   }
   const [found] = await store.rows<Counted>({
@@ -138,7 +136,7 @@ async function proveDates(context: PipelineContext, state: FileState): Promise<N
   const rows = await context.store.rows<{ date: string }>({
     sql: sql`SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date
       FROM ${stagedIn(state.arrival, ['texts', 'timestamps'])}
-      WHERE date != '' LIMIT ${literal(datesMax)}`,
+      WHERE date != '' AND ${onServerOf(derivedOf(state).whole)} LIMIT ${literal(datesMax)}`,
   })
   return dateNotes(
     rows.map((row) => row.date),

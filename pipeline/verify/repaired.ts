@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/ledger.js'
 import type { Refusal } from '../ledger/verdict.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { stagingOf } from '../store/staging.js'
+import { type Decision, derivedOf } from '../store/staging.js'
 import { arrivalOf, versionOf } from '../store/versions.js'
 import { type CountedTable, currentOf, latestRank, usageTable, visibleEntries } from './entries.js'
 
@@ -44,14 +44,15 @@ const replacedVersions = sql`SELECT old_version FROM restatement
  */
 export async function noteRepaired(
   store: Store,
-  { arrival, notes, rows }: FileState,
+  { arrival, decision, notes, rows }: FileState,
   { table, total }: CountedTable,
 ): Promise<void> {
   const of = notes.repairs ?? 0
   const [from, to] = [versionOf(of, 0), versionOf(of + 1, 0)].map((one) => typed('UInt64', one))
   const own = sql`kind = 'repaired' AND cause = ${arrival}`
   const isKept = table === usageTable.table ? sql`version NOT IN (${replacedVersions})` : sql`1`
-  const erased = rows.unregistered === 0 ? 0 : await countErased(store, { arrival, table })
+  const erased =
+    rows.unregistered === 0 ? 0 : await countErased(store, { arrival, decision, table })
   const explained = rows.duplicate + rows.superseded + erased
   const isComplete = rows.unregistered === erased
   await store.command({
@@ -71,9 +72,9 @@ export async function noteRepaired(
 /** Rows of a repair that are not stored because their accounts were erased. */
 async function countErased(
   store: Store,
-  { arrival, table }: { readonly arrival: number; readonly table: string },
+  { table, ...decision }: Decision & { readonly table: string },
 ): Promise<number> {
-  const { reads } = stagingOf(arrival)
+  const { whole: reads } = derivedOf(decision)
   const found = await store.rows<{ name: string }>({
     sql: sql`SELECT name FROM system.columns WHERE database = currentDatabase() AND table = ${table}`,
   })

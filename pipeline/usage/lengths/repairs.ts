@@ -1,7 +1,7 @@
 import type { Counted } from '../../ledger/sums.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, sql } from '../../store/sql.js'
-import { createReads, type Decision, derivedOf, stagingOf } from '../../store/staging.js'
+import { createReads, type Decision, derivedOf } from '../../store/staging.js'
 import { arrivalOf, lineBounds, within } from '../../store/versions.js'
 import type { Grid } from '../irregular-meters.js'
 import type { LocalStart } from '../timestamps.js'
@@ -49,11 +49,10 @@ export async function recordRepairs(
 
 /** Takes out all rows of a file. */
 export async function refuseAll(store: Store, { grid, ...decision }: StagedFile): Promise<void> {
-  const { reads } = stagingOf(decision.arrival)
-  const { repairs } = derivedOf(decision)
+  const { whole, repairs } = derivedOf(decision)
   await store.command({
     sql: sql`INSERT INTO ${id(repairs)}
-      SELECT DISTINCT meter_id, ${grid.day}, 0, false, 0, 0 FROM ${id(reads)}`,
+      SELECT DISTINCT meter_id, ${grid.day}, 0, false, 0, 0 FROM ${id(whole)}`,
   })
 }
 
@@ -63,7 +62,7 @@ export interface StagedFile extends Decision {
 }
 
 /**
- * Copies `reads` into `fixed` with the lengths that `recordRepairs` wrote down, and without the
+ * Copies `whole` into `fixed` with the lengths that `recordRepairs` wrote down, and without the
  * rows that are not usable. `move` is there where the start of an interval hangs on its
  * length.
  */
@@ -73,11 +72,10 @@ export async function repairMeters(
   move: Move | undefined,
 ): Promise<void> {
   const { grid } = staged
-  const { reads } = stagingOf(staged.arrival)
-  const { fixed, repairs, moves } = derivedOf(staged)
+  const { whole, fixed, repairs, moves } = derivedOf(staged)
   await store.command(createReads(fixed, 'replace'))
   const lengths = sql`SELECT r.* REPLACE(if(m.meter_id = '', r.seconds, m.seconds) AS seconds), m.guessed AS guessed
-      FROM ${id(reads)} AS r
+      FROM ${id(whole)} AS r
       LEFT ANY JOIN ${id(repairs)} AS m ON m.meter_id = r.meter_id AND m.day = ${grid.day}
       WHERE m.meter_id = '' OR m.seconds != 0`
   if (move !== undefined) await recordMoves(store, staged, move)
@@ -97,8 +95,7 @@ export async function repairMeters(
 /** Writes down where each different start of the meters in `repairs` moves. */
 async function recordMoves(store: Store, staged: StagedFile, move: Move): Promise<void> {
   const { grid } = staged
-  const { reads } = stagingOf(staged.arrival)
-  const { repairs, moves } = derivedOf(staged)
+  const { whole, repairs, moves } = derivedOf(staged)
   await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${id(moves)} (
         starts_at DateTime('UTC'), seconds UInt32, guessed Bool,
@@ -107,7 +104,7 @@ async function recordMoves(store: Store, staged: StagedFile, move: Move): Promis
   })
   const starts = await store.rows<{ starts: number; seconds: number; guessed: boolean }>({
     sql: sql`SELECT DISTINCT toUnixTimestamp(r.starts_at) AS starts, m.seconds AS seconds, m.guessed AS guessed
-      FROM ${id(reads)} AS r INNER JOIN ${id(repairs)} AS m
+      FROM ${id(whole)} AS r INNER JOIN ${id(repairs)} AS m
         ON m.meter_id = r.meter_id AND m.day = ${grid.day}
       WHERE m.seconds != 0`,
   })
@@ -126,9 +123,8 @@ async function recordMoves(store: Store, staged: StagedFile, move: Move): Promis
 }
 
 const unusable = ({ grid, ...decision }: StagedFile) => {
-  const { reads } = stagingOf(decision.arrival)
-  const { repairs } = derivedOf(decision)
-  return sql`${id(reads)}
+  const { whole, repairs } = derivedOf(decision)
+  return sql`${id(whole)}
     WHERE (meter_id, ${grid.day}) IN (SELECT meter_id, day FROM ${id(repairs)} WHERE seconds = 0)`
 }
 

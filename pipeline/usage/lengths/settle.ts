@@ -4,7 +4,7 @@ import { daySeconds, wallSeconds } from '../../../schemas/time/zone.js'
 import { rejectCodes } from '../../../schemas/usage-row.js'
 import type { PipelineContext } from '../../context.js'
 import type { FileState } from '../../ledger/file-state.js'
-import type { Decision } from '../../store/staging.js'
+import { type Decision, derivedOf } from '../../store/staging.js'
 import { gridOf, type StagingTotals } from '../irregular-meters.js'
 import { rejectLines } from '../reject-lines.js'
 import { toLength } from '../sample.js'
@@ -71,6 +71,7 @@ export async function findLengths(
     await refuseAll(store, { arrival, decision, grid })
     return { ...noLengths, repairs: totals.rows }
   }
+  const { whole: table } = derivedOf(state)
   const rows = byShape ? totals.irregularRows : totals.rows
   const batches = Math.ceil(rows / batchRowsMax)
   const since =
@@ -79,7 +80,7 @@ export async function findLengths(
   const provisional: Provisional[] = []
   for (let batch = 0; batch < batches; batch++) {
     const of = byShape ? ('irregular' as const) : ('all' as const)
-    const search = { grid, allowed, of, batch, batches, since }
+    const search = { table, grid, allowed, of, batch, batches, since }
     const found = await judgeBatch(context, state, search)
     await recordRepairs(store, state, found.repairs)
     repairs += found.repairs.length

@@ -1,7 +1,8 @@
+import { randomInt } from 'node:crypto'
 import { addDays, daySeconds } from '../../../schemas/time/zone.js'
 import type { Store } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
-import { type Decision, derivedOf, stagingOf } from '../../store/staging.js'
+import { type Decision, derivedOf, dropTables } from '../../store/staging.js'
 import { daySecondsOf, type Grid, irregularMeters } from '../irregular-meters.js'
 import type { MeterDay, StoredLength } from './judge.js'
 import { isProvisional } from './provisional.js'
@@ -14,13 +15,15 @@ export interface Suspect {
 
 /** What is looked at. */
 export interface Search {
+  /** The staged rows. */
+  readonly table: string
   readonly grid: Grid
   readonly allowed: readonly number[]
   /**
    * All meters of a file, or those that are not regular, as far as they do not have the length of the
-   * sample; or the ones that `nameMeters` wrote down, whatever their length.
+   * sample; or the ones that a table of `withNamed` has, whatever their length.
    */
-  readonly of: 'all' | 'irregular' | 'named'
+  readonly of: 'all' | 'irregular' | { readonly named: string }
   /** One of several parts of the meters. */
   readonly batch: number
   readonly batches: number
@@ -35,16 +38,12 @@ export async function findSuspects(
   decision: Decision,
   search: Search,
 ): Promise<readonly Suspect[]> {
-  const { grid, allowed, of, batch, batches } = search
-  const { reads } = stagingOf(decision.arrival)
-  const { sparse } = derivedOf(decision)
-  const meters = {
-    all: sql``,
-    irregular: sql`AND meter_id IN (${irregularMeters(decision, grid)})`,
-    named: sql`AND meter_id IN (SELECT meter_id FROM ${id(sparse)})`,
-  } as const satisfies Record<Search['of'], Sql>
-  const conditions = sql`cityHash64(meter_id) % ${literal(batches)} = ${literal(batch)} ${meters[of]}`
-  const wanted = of === 'named' ? sql`` : sql`HAVING countIf(full != ${grid.seconds}) > 0`
+  const { table, grid, allowed, of, batch, batches } = search
+  const isNamed = typeof of === 'object'
+  const among = isNamed ? isAmong(of.named) : sql`meter_id IN (${irregularMeters(decision, grid)})`
+  const meters = of === 'all' ? sql`` : sql`AND ${among}`
+  const conditions = sql`cityHash64(meter_id) % ${literal(batches)} = ${literal(batch)} ${meters}`
+  const wanted = isNamed ? sql`` : sql`HAVING countIf(full != ${grid.seconds}) > 0`
   const rows = await store.rows<{ meter_id: string; days: readonly [string, number, number[]][] }>({
     sql: sql`SELECT meter_id,
         arraySort(groupArray((toString(day), full, if(full = 0, starts, [])))) AS days
@@ -56,7 +55,7 @@ export async function findSuspects(
               AND arrayAll(one -> one % gap = 0, gaps)
               AND length(starts) * gap * 10 >= 9 * ${daySecondsOf(sql`day`, grid)},
             toUInt32(gap), 0) AS full
-        FROM ${id(reads)} WHERE ${conditions}
+        FROM ${id(table)} WHERE ${conditions}
         GROUP BY meter_id, day
       )
       GROUP BY meter_id ${wanted}`,
@@ -87,15 +86,29 @@ export async function storedLengths(
   const found = new Map<string, StoredLength[]>()
   const sparse = suspects.filter(({ days }) => days.some(({ full }) => full === 0))
   if (sparse.length === 0) return found
-  await nameMeters(
-    store,
-    decision,
-    sparse.map(({ meterId }) => meterId),
+  const meterIds = sparse.map(({ meterId }) => meterId)
+  await withNamed(store, { decision, meterIds }, (named) =>
+    lookForLengths(store, { decision, sparse, named, found }),
   )
+  return found
+}
+
+interface LookingForLengths {
+  readonly decision: Deciding
+  readonly sparse: readonly Suspect[]
+  readonly named: string
+  /** What is found is added here. */
+  readonly found: Map<string, StoredLength[]>
+}
+
+async function lookForLengths(
+  store: Store,
+  { decision, sparse, named, found }: LookingForLengths,
+): Promise<void> {
   const days = sparse.flatMap((meter) => meter.days.map(({ day }) => day)).sort()
   const [first = '', last = ''] = [days[0], days.at(-1)]
   const look = async (days: Days) => {
-    for (const { meterId, ...stored } of await lengthsWithin(store, decision, days)) {
+    for (const { meterId, ...stored } of await lengthsWithin(store, decision, { ...days, named })) {
       const known = found.get(meterId)
       if (known === undefined) found.set(meterId, [stored])
       else known.push(stored)
@@ -110,10 +123,9 @@ export async function storedLengths(
       ({ meterId, days: [one] }) =>
         !found.get(meterId)?.some(({ day }) => day <= (one as MeterDay).day),
     )
-    if (unknown.length === 0) return found
+    if (unknown.length === 0) return
   }
   await look({ from: addDays(last, 1), to: lastDay, only: 'first' })
-  return found
 }
 
 function daysBefore(day: string, days: number): string {
@@ -125,20 +137,39 @@ function daysBefore(day: string, days: number): string {
 const firstDay = '1970-01-01'
 const lastDay = '2149-06-06'
 
-/** Writes down the meters of which the store is asked; those that were named before are forgotten. */
-export async function nameMeters(
+/** Meters of which the store is asked. */
+interface Named {
+  readonly decision: Decision
+  readonly meterIds: readonly string[]
+}
+
+/**
+ * Writes down the meters of which the store is asked while something is done, in a table of their own: of two with
+ * one name the server that answers might have the other.
+ */
+export async function withNamed<T>(
   store: Store,
-  decision: Decision,
-  meterIds: readonly string[],
-): Promise<void> {
-  const { sparse: table } = derivedOf(decision)
-  await store.command({
-    sql: sql`CREATE OR REPLACE TABLE ${id(table)} (meter_id String) ENGINE = MergeTree ORDER BY meter_id`,
-  })
-  await store.insert(
-    table,
-    meterIds.map((meterId) => ({ meter_id: meterId })),
-  )
+  { decision, meterIds }: Named,
+  ask: (named: string) => Promise<T>,
+): Promise<T> {
+  const table = `${derivedOf(decision).sparse}_${randomInt(1, 2 ** 47)}`
+  try {
+    await store.command({
+      sql: sql`CREATE TABLE ${id(table)} (meter_id String) ENGINE = MergeTree ORDER BY meter_id`,
+    })
+    await store.insert(
+      table,
+      meterIds.map((meterId) => ({ meter_id: meterId })),
+    )
+    return await ask(table)
+  } finally {
+    await dropTables(store, [table])
+  }
+}
+
+/** The condition of these meters. */
+export function isAmong(named: string): Sql {
+  return sql`meter_id IN (SELECT meter_id FROM ${id(named)})`
 }
 
 interface Days {
@@ -156,10 +187,9 @@ const oneDay = {
 async function lengthsWithin(
   store: Store,
   decision: Deciding,
-  { from, to, only }: Days,
+  { from, to, only, named: table }: Days & Pick<LookingForLengths, 'named'>,
 ): Promise<readonly (StoredLength & { readonly meterId: string })[]> {
-  const { sparse } = derivedOf(decision)
-  const named = sql`meter_id IN (SELECT meter_id FROM ${id(sparse)})`
+  const named = isAmong(table)
   const rows = await store.rows<{
     meter_id: string
     at: string

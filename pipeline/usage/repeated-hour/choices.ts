@@ -1,10 +1,11 @@
+import { Fault } from '../../../schemas/fault.js'
 import { rejectCodes } from '../../../schemas/usage-row.js'
 import type { PipelineContext } from '../../context.js'
 import type { RepeatedHour } from '../../kind.js'
 import type { FileState } from '../../ledger/file-state.js'
-import type { Statement } from '../../store/clickhouse.js'
+import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, sql } from '../../store/sql.js'
-import { onceSettings, stagingOf } from '../../store/staging.js'
+import { type Decision, derivedOf, onceSettings, stagingOf } from '../../store/staging.js'
 import { lineBounds, within } from '../../store/versions.js'
 import { rejectLines } from '../reject-lines.js'
 
@@ -18,16 +19,41 @@ export function createChoices(arrival: number): Statement {
   }
 }
 
+/** Copies the rows of the repeated hour into a table of the decision's own. */
+export async function keepHour(store: Store, decision: Decision): Promise<void> {
+  const { repeats } = stagingOf(decision.arrival)
+  await store.command({
+    sql: sql`CREATE TABLE ${id(derivedOf(decision).hour)} ENGINE = MergeTree ORDER BY (meter_id, version) AS
+      SELECT * FROM ${id(repeats)}`,
+  })
+}
+
+/**
+ * Throws `STAGING_LOST` where the server of these rows lacks the meaning of a timestamp of theirs, or one of so
+ * many choices: another one has taken it.
+ */
+export async function proveHour(store: Store, decision: Decision, chosen: number): Promise<void> {
+  const { timestamps, choices } = stagingOf(decision.arrival)
+  const [found] = await store.rows<{ unknown: string; choices: string }>({
+    sql: sql`SELECT countIf(toUnixTimestamp(starts_at) NOT IN (
+          SELECT starts_at FROM ${id(timestamps)} WHERE second_at != 0)) AS unknown,
+        (SELECT count() FROM ${id(choices)}) AS choices
+      FROM ${id(derivedOf(decision).hour)}`,
+  })
+  if (Number(found?.unknown) === 0 && Number(found?.choices) >= chosen) return
+  throw new Fault('STAGING_LOST', `timestamps or hours of arrival ${decision.arrival}`)
+}
+
 /** The rows whose hour nothing proves, and those of them that are not usable. */
 export async function countChoices(
   { store }: PipelineContext,
-  arrival: number,
+  decision: Decision,
 ): Promise<Omit<RepeatedHour, 'rows'>> {
-  const { repeats, choices } = stagingOf(arrival)
+  const { choices } = stagingOf(decision.arrival)
   const [found] = await store.rows<{ ambiguous: string; rejected: string; quantity: string }>({
     sql: sql`SELECT countIf(c.ambiguous) AS ambiguous, countIf(c.rejected) AS rejected,
         toString(sumIf(r.quantity, c.rejected)) AS quantity
-      FROM ${id(repeats)} AS r INNER JOIN ${id(choices)} AS c ON c.version = r.version`,
+      FROM ${id(derivedOf(decision).hour)} AS r INNER JOIN ${id(choices)} AS c ON c.version = r.version`,
   })
   const rejected = { rows: Number(found?.rejected ?? 0), quantity: found?.quantity ?? '0' }
   return { ambiguous: Number(found?.ambiguous ?? 0), rejected }
@@ -38,9 +64,10 @@ export async function countChoices(
  * time, unless `choices` says otherwise; a rejected row holds its place among them. One block under one
  * token, so that it counts once however often it runs.
  */
-export function resolveRepeats(arrival: number): Statement {
+export function resolveRepeats(decision: Decision): Statement {
+  const { arrival } = decision
   const staging = stagingOf(arrival)
-  const [reads, repeats] = [id(staging.reads), id(staging.repeats)]
+  const [reads, hour] = [id(staging.reads), id(derivedOf(decision).hour)]
   return {
     sql: sql`INSERT INTO ${reads}
   (meter_id, commodity, starts_at, seconds, local_day, local_hour, quantity,
@@ -55,7 +82,7 @@ SELECT meter_id, commodity, if(again, timestamps.2[timestamp], toUnixTimestamp(s
   account_number, external_site_id, r.version, quality, yields
 FROM (
   SELECT *, row_number() OVER (PARTITION BY meter_id, starts_at ORDER BY version) AS number
-  FROM ${repeats}
+  FROM ${hour}
 ) AS r
 LEFT ANY JOIN (
   SELECT meter_id, starts_at, min(version) AS held_by FROM ${id(staging.held)} GROUP BY meter_id, starts_at
@@ -69,13 +96,13 @@ WHERE NOT c.rejected`,
 /** Writes down the rows whose hour is ambiguous and not free. */
 export async function rejectAmbiguous(context: PipelineContext, state: FileState): Promise<void> {
   const { arrival } = state
-  const { repeats, choices } = stagingOf(arrival)
+  const { choices } = stagingOf(arrival)
   const { detail } = rejectCodes.AMBIGUOUS_TIME
   await rejectLines(context, state, async (line, lines) => {
     const bounds = lineBounds({ arrival, line, lines })
     const rows = await context.store.rows<{ line: number; quantity: string }>({
       sql: sql`SELECT toUInt32(bitAnd(version, 4294967295)) AS line, toString(quantity) AS quantity
-        FROM ${id(repeats)}
+        FROM ${id(derivedOf(state).hour)}
         WHERE ${within(sql`version`, bounds)}
           AND version IN (SELECT version FROM ${id(choices)} WHERE rejected)`,
     })

@@ -1,5 +1,6 @@
 import { toDay } from '../../../schemas/time/zone.js'
 import type { Store } from '../../store/clickhouse.js'
+import { stagingOf } from '../../store/staging.js'
 import type { Grid } from '../irregular-meters.js'
 import { judgeMeter, type MeterDay } from '../lengths/judge.js'
 import { findSuspects, storedLengths } from '../lengths/suspects.js'
@@ -13,20 +14,22 @@ export interface LengthSearch {
   /** The lengths of the profile. */
   readonly allowed: readonly number[]
   readonly change: AutumnChange
+  readonly named: string
 }
 
 /**
- * The interval lengths of the meters that `nameMeters` wrote down, as decision 16 finds them, before it is
+ * The interval lengths of meters that `withNamed` wrote down, as decision 16 finds them, before it is
  * known which hour their rows are of. Of the lengths that the two hours would give the longest holds:
  * a row in the wrong hour can only make the gaps smaller than they are.
  */
 export async function lengthsOfNights(
   store: Store,
-  { staged, grid, allowed, change }: LengthSearch,
+  { staged, grid, allowed, change, named }: LengthSearch,
   nights: readonly MeterNight[],
 ): Promise<ReadonlyMap<string, number>> {
   const { zone, stamp, seconds } = staged
-  const search = { grid, allowed, of: 'named', batch: 0, batches: 1 } as const
+  const { reads: table } = stagingOf(staged.arrival)
+  const search = { table, grid, allowed, of: { named }, batch: 0, batches: 1 }
   const suspects = await findSuspects(store, staged, search)
   const known = new Map(suspects.map(({ meterId, days }) => [meterId, days]))
   const night = toDay(zone.toWall(change.at - 1))

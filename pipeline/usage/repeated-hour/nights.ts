@@ -2,6 +2,8 @@ import { addDays, fromWallSeconds, toDay, type Zone } from '../../../schemas/tim
 import type { Store } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
 import { type Decision, derivedOf, stagingOf } from '../../store/staging.js'
+import { onServerOf } from '../../whole.js'
+import { isAmong } from '../lengths/suspects.js'
 import type { AutumnChange, NightRow } from './rule.js'
 
 /** The staged rows of a file, and how the instant of a timestamp follows from the start of a read. */
@@ -19,11 +21,13 @@ export interface StagedHour extends Decision {
 /** The clock changes in whose repeated hour a file has timestamps. */
 export async function changesOf(
   store: Store,
-  { arrival, zone, stamp, seconds }: StagedHour,
+  { zone, stamp, seconds, ...decision }: StagedHour,
 ): Promise<readonly AutumnChange[]> {
+  const { timestamps } = stagingOf(decision.arrival)
+  const { hour } = derivedOf(decision)
   const found = await store.rows<{ first: number; second: number }>({
     sql: sql`SELECT DISTINCT starts_at AS first, second_at AS second
-      FROM ${id(stagingOf(arrival).timestamps)} WHERE second_at != 0 ORDER BY first`,
+      FROM ${id(timestamps)} WHERE second_at != 0 AND ${onServerOf(hour)} ORDER BY first`,
   })
   const toInstant = stamp === 'end' ? seconds : 0
   const changes = new Map<number, AutumnChange>()
@@ -66,7 +70,8 @@ export async function findNights(
   staged: StagedHour,
   { change, all, batch, batches }: NightSearch,
 ): Promise<readonly MeterNight[]> {
-  const { reads, repeats, held } = stagingOf(staged.arrival)
+  const { reads, held } = stagingOf(staged.arrival)
+  const { hour } = derivedOf(staged)
   const at = instantSql(staged, sql`${staged.seconds}`)
   const of = sql`cityHash64(meter_id) % ${literal(batches)} = ${literal(batch)}`
   const isRepeated = sql`${of} AND at >= ${change.at - change.span} AND at < ${change.at}`
@@ -84,13 +89,13 @@ export async function findNights(
         arrayMap(row -> (toString(row.1), row.2, row.3, toString(row.4)), ordered) AS found
       FROM (
         SELECT meter_id, version, ${at} AS at, 1 AS kind, ${print} AS print
-          FROM ${id(repeats)} WHERE ${isRepeated}
+          FROM ${id(hour)} WHERE ${isRepeated}
         UNION ALL
         SELECT DISTINCT meter_id, version, ${at} AS at, 2, 0 FROM ${id(held)} WHERE ${isRepeated}
         UNION ALL
         SELECT meter_id, version, ${at} AS at, 0, 0 FROM ${id(reads)}
           WHERE ${of} AND ${isNear(near)} AND (at < ${change.at - change.span} OR at >= ${change.at + change.span})
-            AND meter_id IN (SELECT meter_id FROM ${id(repeats)})
+            AND meter_id IN (SELECT meter_id FROM ${id(hour)})
       )
       GROUP BY meter_id
       HAVING count() <= ${rowsMax} AND (${all} OR NOT ${twice} OR direction < 0)
@@ -147,16 +152,16 @@ export interface StoredRead {
 }
 
 /**
- * What other deliveries have stored near a clock change of the meters that `nameMeters` wrote down. For a
+ * What other deliveries have stored near a clock change of the meters that `withNamed` wrote down. For a
  * repair it is what they had stored before the arrival that it repairs, whatever replaced it since.
  */
 export async function storedNights(
   store: Store,
   staged: StagedHour,
-  change: AutumnChange,
+  { change, named }: { readonly change: AutumnChange; readonly named: string },
 ): Promise<ReadonlyMap<string, readonly StoredRead[]>> {
   const { arrival, repairs } = staged
-  const isStaged = sql`meter_id IN (SELECT meter_id FROM ${id(derivedOf(staged).sparse)})`
+  const isStaged = isAmong(named)
   const replaced = sql`(SELECT meter_id, starts_at, seconds FROM restatement
     WHERE ${isStaged} AND bitShiftRight(old_version, 32) < ${repairs ?? 0})`
   const isOther =

@@ -9,8 +9,8 @@ import { noneCounted } from '../../ledger/sums.js'
 import { sql } from '../../store/sql.js'
 import { countRepeats, onceSettings, stagingOf } from '../../store/staging.js'
 import { gridOf } from '../irregular-meters.js'
-import { nameMeters } from '../lengths/suspects.js'
-import { countChoices, createChoices, resolveRepeats } from './choices.js'
+import { withNamed } from '../lengths/suspects.js'
+import { countChoices, createChoices, keepHour, proveHour, resolveRepeats } from './choices.js'
 import { lengthsOfNights } from './lengths.js'
 import {
   changesOf,
@@ -39,6 +39,7 @@ export async function settleRepeatedHour(
   const { arrival, decision, manifest, feed, notes } = state
   const rows = await countRepeats(store, arrival)
   if (rows === 0) return { rows, ambiguous: 0, rejected: noneCounted }
+  await keepHour(store, state)
   await store.command(createChoices(arrival))
   const longest = Math.max(...lengthsOf(profile, feed, manifest))
   const { stamp } = timesOf(profile, manifest)
@@ -47,14 +48,16 @@ export async function settleRepeatedHour(
   const staged: StagedHour = { arrival, decision, repairs, zone, stamp, seconds, longest }
   const batches = Math.ceil(rows / batchRows)
   const arrivedAt = await arrivalOf(context, state)
+  let chosen = 0
   for (const change of await changesOf(store, staged)) {
     for (let batch = 0; batch < batches; batch++) {
       const search = { change, all: arrivedAt !== undefined, batch, batches }
-      await chooseBatch({ context, state, staged, arrivedAt }, search)
+      chosen += await chooseBatch({ context, state, staged, arrivedAt }, search)
     }
   }
-  await store.command(resolveRepeats(arrival))
-  return { rows, ...(await countChoices(context, arrival)) }
+  await proveHour(store, state, chosen)
+  await store.command(resolveRepeats(state))
+  return { rows, ...(await countChoices(context, state)) }
 }
 
 /** When pushed rows were here at the latest, epoch seconds; a file may be of any time. */
@@ -74,8 +77,10 @@ interface Judging {
   readonly arrivedAt: number | undefined
 }
 
-async function chooseBatch(judging: Judging, search: NightSearch): Promise<void> {
+/** Returns how many rows have their hour by choice. */
+async function chooseBatch(judging: Judging, search: NightSearch): Promise<number> {
   const { context, staged } = judging
+  let chosen = 0
   const found = await findNights(context.store, staged, search)
   for (let from = 0; from < found.length; from += metersAtOnce) {
     const nights = await describeNights(judging, search, found.slice(from, from + metersAtOnce))
@@ -87,21 +92,33 @@ async function chooseBatch(judging: Judging, search: NightSearch): Promise<void>
     }))
     const token = `choices-${staged.arrival}-${search.change.at}-${search.batch}-${from}`
     await context.store.insert(stagingOf(staged.arrival).choices, rows, onceSettings(token))
+    chosen += rows.length
   }
+  return chosen
 }
 
 /** The nights of meters, with their lengths and, where these are needed, the stored reads. */
-async function describeNights(
+function describeNights(
+  judging: Judging,
+  search: NightSearch,
+  found: readonly MeterNight[],
+): Promise<readonly Night[]> {
+  const { context, staged: decision } = judging
+  const meterIds = found.map(({ meterId }) => meterId)
+  return withNamed(context.store, { decision, meterIds }, (named) =>
+    describeNamed(judging, { ...search, named }, found),
+  )
+}
+
+async function describeNamed(
   { context, state, staged, arrivedAt }: Judging,
-  { change }: NightSearch,
+  { change, named }: NightSearch & { readonly named: string },
   found: readonly MeterNight[],
 ): Promise<readonly Night[]> {
   const { store, profile } = context
-  const meters = found.map(({ meterId }) => meterId)
   const grid = gridOf(profile, state.manifest)
   const allowed = lengthsOf(profile, state.feed, state.manifest)
-  await nameMeters(store, staged, meters)
-  const lengths = await lengthsOfNights(store, { staged, grid, allowed, change }, found)
+  const lengths = await lengthsOfNights(store, { staged, grid, allowed, change, named }, found)
   const common = { change, arrivedAt, stamp: staged.stamp }
   const nights = found.map(({ meterId, rows }) => {
     const length = lengths.get(meterId) as number
@@ -109,8 +126,7 @@ async function describeNights(
   })
   if (!nights.some(needsStore)) return nights
   await waitForEarlier(context, state)
-  await nameMeters(store, staged, meters)
-  const stored = await storedNights(store, staged, change)
+  const stored = await storedNights(store, staged, { change, named })
   return nights.map((night) => {
     const reads = (stored.get(night.meterId) ?? []).filter((one) => one.seconds === night.length)
     const earlier = reads.filter(({ isEarlier }) => isEarlier).map(({ at }) => at)

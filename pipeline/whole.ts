@@ -1,0 +1,43 @@
+import { Fault } from '../schemas/fault.js'
+import type { Statement, Store } from './store/clickhouse.js'
+import { id, type Sql, sql } from './store/sql.js'
+import { countRows, createReads, type Decision, derivedOf, stagingOf } from './store/staging.js'
+
+/**
+ * Links the parts of a file's rows into a table of the decision's own, which `create` makes. All that a verdict
+ * says is asked of this one: loads of another decision empty `reads`, and another server, to which the client may
+ * move for a single statement, has none of it or a part under the same name.
+ */
+export async function keepWhole(
+  store: Store,
+  decision: Decision,
+  create: (table: string) => Statement,
+): Promise<string> {
+  const { whole } = derivedOf(decision)
+  await store.command(create(whole))
+  const { reads } = stagingOf(decision.arrival)
+  await store.command({
+    sql: sql`ALTER TABLE ${id(whole)} ATTACH PARTITION tuple() FROM ${id(reads)}`,
+  })
+  return whole
+}
+
+/** The same of reads. */
+export function keepReads(store: Store, decision: Decision): Promise<string> {
+  return keepWhole(store, decision, (whole) => createReads(whole, 'replace'))
+}
+
+/**
+ * A condition that holds, and that only the server of a table can read: what is asked of tables that the
+ * decision has not made is refused by any other, which may have some of the same name.
+ */
+export function onServerOf(table: string): Sql {
+  return sql`(SELECT count() FROM ${id(table)}) >= 0`
+}
+
+/** Throws `STAGING_LOST` for a table with fewer rows than a verdict is about. */
+export async function proveRows(store: Store, table: string, rows: number): Promise<number> {
+  const found = await countRows(store, table)
+  if (found < rows) throw new Fault('STAGING_LOST', `${table} has ${found} rows of ${rows}`)
+  return found
+}
