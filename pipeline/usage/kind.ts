@@ -38,7 +38,7 @@ export const usageKind: Kind = {
     const { store, profile } = context
     const { arrival, decision, manifest } = state
     const hour = await settleRepeatedHour(context, state)
-    const table = await keepReads(store, { arrival, decision })
+    const table = await keepReads(store, state)
     const shapes = await totalShapes(store, { arrival, decision, table }, gridOf(profile, manifest))
     return { ...addCounted(shapes, hour.rejected), shapes, hour }
   },

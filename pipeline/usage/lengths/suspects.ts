@@ -83,28 +83,25 @@ export async function storedLengths(
   decision: Deciding,
   suspects: readonly Suspect[],
 ): Promise<ReadonlyMap<string, readonly StoredLength[]>> {
-  const found = new Map<string, StoredLength[]>()
   const sparse = suspects.filter(({ days }) => days.some(({ full }) => full === 0))
-  if (sparse.length === 0) return found
+  if (sparse.length === 0) return new Map()
   const meterIds = sparse.map(({ meterId }) => meterId)
-  await withNamed(store, { decision, meterIds }, (named) =>
-    lookForLengths(store, { decision, sparse, named, found }),
+  return withNamed(store, { decision, meterIds }, (named) =>
+    lookForLengths(store, { decision, sparse, named }),
   )
-  return found
 }
 
 interface LookingForLengths {
   readonly decision: Deciding
   readonly sparse: readonly Suspect[]
   readonly named: string
-  /** What is found is added here. */
-  readonly found: Map<string, StoredLength[]>
 }
 
 async function lookForLengths(
   store: Store,
-  { decision, sparse, named, found }: LookingForLengths,
-): Promise<void> {
+  { decision, sparse, named }: LookingForLengths,
+): Promise<ReadonlyMap<string, readonly StoredLength[]>> {
+  const found = new Map<string, StoredLength[]>()
   const days = sparse.flatMap((meter) => meter.days.map(({ day }) => day)).sort()
   const [first = '', last = ''] = [days[0], days.at(-1)]
   const look = async (days: Days) => {
@@ -123,9 +120,10 @@ async function lookForLengths(
       ({ meterId, days: [one] }) =>
         !found.get(meterId)?.some(({ day }) => day <= (one as MeterDay).day),
     )
-    if (unknown.length === 0) return
+    if (unknown.length === 0) return found
   }
   await look({ from: addDays(last, 1), to: lastDay, only: 'first' })
+  return found
 }
 
 function daysBefore(day: string, days: number): string {

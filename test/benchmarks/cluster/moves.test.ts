@@ -1,25 +1,14 @@
 import { t } from 'tap'
-import { createClient } from '../../../benchmarks/cluster/client.js'
 import { load } from '../../../pipeline/steps/load.js'
 import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { createLineOn } from '../../pipeline/by-hand.js'
 import { profile } from '../../pipeline/customers/registering.js'
 import { createReplicas } from '../../rig/replicas/start.js'
+import { createMoving, repeat } from './moving.js'
 
 const world = await createReplicas(profile)
 t.teardown(() => world.close())
-
-/** As a queue does: until it succeeds. */
-async function repeat(step: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await step()
-    } catch (error) {
-      if (attempt === 9) throw error
-    }
-  }
-}
 
 const files = [
   {
@@ -45,17 +34,10 @@ for (const { feed, rowsOf, header, table } of files) {
       `${feed}: the client moves to a server with empty staging before ${moments.join(', ')}`,
       async (t) => {
         const ahead: RegExp[] = []
-        const client = createClient(world, {
-          before: async (text) => {
-            if (ahead[0]?.test(text.trim()) !== true) return undefined
-            ahead.shift()
-            client.failOver()
-            return undefined
-          },
-          after: async () => undefined,
-          look: async () => undefined,
-          slow: async () => undefined,
-          patienceMs: () => 1_000,
+        const client = createMoving(world, (statement, { failOver }) => {
+          if (ahead[0]?.test(statement) !== true) return
+          ahead.shift()
+          failOver()
         })
         const line = createLineOn(client.store, t.testdir(), {})
         client.failOver()

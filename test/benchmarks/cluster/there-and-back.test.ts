@@ -1,5 +1,4 @@
 import { type Test, t } from 'tap'
-import { createClient } from '../../../benchmarks/cluster/client.js'
 import type { PipelineContext } from '../../../pipeline/context.js'
 import { register } from '../../../pipeline/customers/registrations.js'
 import { kindOf } from '../../../pipeline/kinds.js'
@@ -11,6 +10,7 @@ import { countRowsByArrival } from '../../../pipeline/verify/count.js'
 import { createLineOn } from '../../pipeline/by-hand.js'
 import { customerAt, profile } from '../../pipeline/customers/registering.js'
 import { createReplicas } from '../../rig/replicas/start.js'
+import { createMoving, repeat } from './moving.js'
 
 const world = await createReplicas(profile)
 t.teardown(() => world.close())
@@ -104,37 +104,18 @@ const cases: readonly Case[] = [
   },
 ]
 
-/** As a queue does: until it succeeds. */
-async function repeat(step: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await step()
-    } catch (error) {
-      if (attempt === 9) throw error
-    }
-  }
-}
-
 let files = 0
 
 /** What becomes of a case with a number of its own, and whether the client has moved. */
 async function outcomeOf(t: Test, one: Case, moves: boolean) {
   const at = ++files
   let [ahead, passed, isAway] = [false, one.passed ?? 0, false]
-  const client = createClient(world, {
-    before: async (text) => {
-      const statement = text.trim()
-      const isBack = isAway && (one.back?.test(statement) ?? true)
-      const isDue = ahead && one.away.test(statement) && passed-- === 0
-      if (isDue) ahead = false
-      isAway = isDue || (isAway && !isBack)
-      if (isDue || isBack) client.failOver()
-      return undefined
-    },
-    after: async () => undefined,
-    look: async () => undefined,
-    slow: async () => undefined,
-    patienceMs: () => 1_000,
+  const client = createMoving(world, (statement, { failOver }) => {
+    const isBack = isAway && (one.back?.test(statement) ?? true)
+    const isDue = ahead && one.away.test(statement) && passed-- === 0
+    if (isDue) ahead = false
+    isAway = isDue || (isAway && !isBack)
+    if (isDue || isBack) failOver()
   })
   const line = createLineOn(client.store, t.testdir(), {})
   const registered = { ...line.context.profile, ingestion: 'registered' } as const
