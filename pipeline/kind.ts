@@ -1,7 +1,7 @@
 import type { FeedName } from '../schemas/feed.js'
 import type { Chunk, Measured, RowFormat } from '../schemas/manifest.js'
 import type { PipelineContext } from './context.js'
-import type { FileState } from './ledger/file-state.js'
+import type { FileState, Notes } from './ledger/file-state.js'
 import type { Arrival, ChunkReceipt } from './ledger/ledger.js'
 import type { Counted } from './ledger/sums.js'
 import type { Store } from './store/clickhouse.js'
@@ -50,9 +50,10 @@ export interface RepeatedHour {
 export interface StagedSums {
   readonly rows: number
   readonly quantity: string
-  /** Of usage: the shape of its meters, and the rows of the hour that the clock repeats. */
+  /** Of usage: the shape of its meters, the rows of the hour that the clock repeats, and the order of day and month. */
   readonly shapes?: StagingTotals
   readonly hour?: RepeatedHour
+  readonly dates?: Notes
 }
 
 /** A file whose bytes, receipts and staging agree. */

@@ -1,20 +1,20 @@
 import { Fault } from '../schemas/fault.js'
-import type { Statement, Store } from './store/clickhouse.js'
+import type { Store } from './store/clickhouse.js'
 import { id, type Sql, sql } from './store/sql.js'
 import { countRows, createReads, type Decision, derivedOf, stagingOf } from './store/staging.js'
 
+/** Creates the table of a decision's own that the rows of a usage file are linked into. */
+export async function createWhole(store: Store, decision: Decision): Promise<void> {
+  await store.command(createReads(derivedOf(decision).whole, 'replace'))
+}
+
 /**
- * Links the parts of a file's rows into a table of the decision's own, which `create` makes. All that a verdict
+ * Links the parts of a file's rows into a table of the decision's own, and returns its name. All that a verdict
  * says is asked of this one: loads of another decision empty `reads`, and another server, to which the client may
  * move for a single statement, has none of it or a part under the same name.
  */
-export async function keepWhole(
-  store: Store,
-  decision: Decision,
-  create: (table: string) => Statement,
-): Promise<string> {
+export async function linkWhole(store: Store, decision: Decision): Promise<string> {
   const { whole } = derivedOf(decision)
-  await store.command(create(whole))
   const { reads } = stagingOf(decision.arrival)
   await store.command({
     sql: sql`ALTER TABLE ${id(whole)} ATTACH PARTITION tuple() FROM ${id(reads)}`,
@@ -22,9 +22,9 @@ export async function keepWhole(
   return whole
 }
 
-/** The same of reads. */
-export function keepReads(store: Store, decision: Decision): Promise<string> {
-  return keepWhole(store, decision, (whole) => createReads(whole, 'replace'))
+/** Whether rows that were loaded are on a server that does not answer any more. */
+export function isStagingLost(error: unknown): boolean {
+  return error instanceof Fault && error.code === 'STAGING_LOST'
 }
 
 /**

@@ -1,7 +1,10 @@
+import type { FileState } from '../ledger/file-state.js'
 import type { Store } from '../store/clickhouse.js'
 import { seriesNumber } from '../store/series.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
+import { derivedOf } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
+import { isStagingLost } from '../whole.js'
 import type { MeterPlace } from './facts.js'
 import { isOfFile, type PlaceRow, placeKey, toPlace } from './stored-facts.js'
 
@@ -54,41 +57,43 @@ export function namedIn({ table, where, key, by }: Naming): Sql {
     FROM ${id(table)} WHERE ${where} GROUP BY ${key}`
 }
 
-/** Records the accounts that published files name, one or those of a group. */
-export async function recordAccountsOf(store: Store, arrivals: readonly number[]): Promise<void> {
-  const reads = await readsNaming(store, arrivals)
-  if (reads === undefined) return
+/** A published file, and where its rows are staged. */
+export type NamedFile = Pick<FileState, 'arrival' | 'decision' | 'groupId' | 'attaches'>
+
+/**
+ * Records the accounts that published files name, one or those of a group. Only where staging is gone all
+ * stored reads of the files are looked at.
+ */
+export async function recordAccountsOf(store: Store, files: readonly NamedFile[]): Promise<void> {
   const each = { key: sql`series`, by: sql`max(${arrivalOf})` }
-  await recordAccounts(store, namedIn({ ...reads, ...each }))
+  try {
+    const staged = await stagedNaming(store, files)
+    if (staged !== undefined) await recordAccounts(store, namedIn({ ...staged, ...each }))
+  } catch (error) {
+    if (!isStagingLost(error)) throw error
+    const ofEach = files.map(({ arrival }) => sql`(${isOfFile(arrival)})`)
+    const stored = { table: 'usage_read', where: join(ofEach, sql` OR `) }
+    await recordAccounts(store, namedIn({ ...stored, ...each }))
+  }
 }
 
 /**
- * The reads that may name an account which is to be recorded; undefined if there are none. The verdict has
- * summed up one file by series, and most days none of these is new. Only where staging is gone all stored reads
- * of the files are looked at.
+ * The staged reads that may name an account which is to be recorded; undefined if there are none. The verdict has
+ * summed up one file by series, and most days none of these is new.
  */
-async function readsNaming(
+async function stagedNaming(
   store: Store,
-  arrivals: readonly number[],
+  files: readonly NamedFile[],
 ): Promise<Pick<Naming, 'table' | 'where'> | undefined> {
-  const [first = 0] = arrivals
-  const [found] = await store.rows<{ reads: string; series: string; isGroup: boolean }>({
-    sql: sql`WITH (
-        SELECT (group_id != 0, attaches, concat('staging_', toString(arrival), '_series_', toString(decision)))
-        FROM file_state FINAL WHERE arrival = ${first}
-      ) AS staged
-      SELECT staged.1 = 1 AS isGroup, anyIf(name, name = staged.2) AS reads, anyIf(name, name = staged.3) AS series
-      FROM system.tables WHERE database = currentDatabase() AND name IN [staged.2, staged.3]`,
-  })
-  const { reads: table = '', series = '', isGroup = false } = found ?? {}
-  if (table !== '' && isGroup) return { table, where: sql`${arrivalOf} IN ${literal(arrivals)}` }
-  if (table !== '' && series !== '') {
-    const news = await newSeries(store, series)
-    if (news === undefined) return undefined
-    return { table, where: sql`series IN ${news} AND NOT is_rekeyed AND ${isOfFile(first)}` }
+  const [first] = files as readonly [FileState, ...FileState[]]
+  const { arrival, attaches: table, groupId } = first
+  if (groupId !== 0) {
+    const arrivals = files.map((one) => one.arrival)
+    return { table, where: sql`${arrivalOf} IN ${literal(arrivals)}` }
   }
-  const ofEach = arrivals.map((arrival) => sql`(${isOfFile(arrival)})`)
-  return { table: 'usage_read', where: join(ofEach, sql` OR `) }
+  const news = await newSeries(store, derivedOf(first).series)
+  if (news === undefined) return undefined
+  return { table, where: sql`series IN ${news} AND NOT is_rekeyed AND ${isOfFile(arrival)}` }
 }
 
 /** Series that are named one by one. */

@@ -3,7 +3,7 @@ import { groupBy } from '../../schemas/lists/group-by.js'
 import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
 import type { ClaimContext } from '../usage/lengths/claimed.js'
-import { metersNamedIn, recordAccountsOf } from './account-meters.js'
+import { metersNamedIn, type NamedFile, recordAccountsOf } from './account-meters.js'
 import { erasedPlaces } from './erasure/erasure.js'
 import { askForHeld, askForHeldOf, endClaim, nextClaim, storeClaimed } from './held.js'
 import { findNews, latestOf } from './news.js'
@@ -73,9 +73,10 @@ export async function endClients(
  */
 export async function learnAccounts(
   context: RegisterContext,
-  ...arrivals: readonly number[]
+  files: readonly NamedFile[],
 ): Promise<boolean> {
-  await recordAccountsOf(context.store, arrivals)
+  const arrivals = files.map(({ arrival }) => arrival)
+  await recordAccountsOf(context.store, files)
   const meters = await metersNamedIn(context.store, arrivals)
   await renewAll(context, meters)
   const holds = context.profile.ingestion !== 'full'

@@ -5,7 +5,6 @@ import type { PipelineContext } from '../context.js'
 import type { FileState } from '../ledger/file-state.js'
 import { addQuantities, type Counted, noneCounted, subtractQuantities } from '../ledger/sums.js'
 import { noteLengths, withOutcomes } from '../ledger/verdict.js'
-import { isStagingLost } from '../steps/load.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, literal, sql } from '../store/sql.js'
 import { createReads, derivedOf } from '../store/staging.js'
@@ -20,7 +19,7 @@ import { repairMeters, unusableArrivals } from '../usage/lengths/repairs.js'
 import { findLengths } from '../usage/lengths/settle.js'
 import { endingArrivals } from '../usage/moves/ended.js'
 import { overlappingArrivals } from '../usage/overlap.js'
-import { keepReads, proveRows } from '../whole.js'
+import { createWhole, isStagingLost, linkWhole, proveRows } from '../whole.js'
 
 /**
  * Decides the files of a group together, in statements about all of them. A meter is in one file only,
@@ -47,7 +46,8 @@ async function decideStaged(
   const [first] = members as readonly [FileState, ...FileState[]]
   const { store } = context
   const union = { ...first, arrival: first.groupId }
-  const reads = await keepReads(store, union)
+  await createWhole(store, union)
+  const reads = await linkWhole(store, union)
   const staged = await sharesOf(store, reads)
   const leaving = await findUnproved(context, members, { table: reads, staged })
   const settled = await settleGroup(context, union)

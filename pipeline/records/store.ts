@@ -14,7 +14,7 @@ import {
 import { type ChunkLines, lineBounds, versionOf, within } from '../store/versions.js'
 import { type CountedTable, countedTable, noteRows } from '../verify/entries.js'
 import { repairedVersion } from '../verify/repaired.js'
-import { keepWhole } from '../whole.js'
+import { linkWhole } from '../whole.js'
 
 /**
  * The table that holds the rows of every published file of a feed. Nothing in it is ever replaced: of
@@ -238,8 +238,9 @@ export async function keepRecords(
 }
 
 /** Links the rows of a file into a table of the decision's own. */
-export function keepAll(store: Store, feed: RecordFeed, decision: Decision): Promise<string> {
-  return keepWhole(store, decision, (whole) => createTable(feed, whole, 'replace'))
+export async function keepAll(store: Store, feed: RecordFeed, decision: Decision): Promise<string> {
+  await store.command(createTable(feed, derivedOf(decision).whole, 'replace'))
+  return linkWhole(store, decision)
 }
 
 /** Records how many rows of a file are stored. They count once the file has its number. */

@@ -10,6 +10,7 @@ import type { Ledger } from '../ledger/ledger.js'
 import { addQuantities } from '../ledger/sums.js'
 import { sumReceipts } from '../ledger/verdict.js'
 import { dropDerived, forgetRejects, nameServer } from '../store/staging.js'
+import { isStagingLost } from '../whole.js'
 import { loadTasks } from './forward.js'
 import { ensureLanded } from './receive.js'
 
@@ -38,11 +39,6 @@ export async function load(context: PipelineContext, task: LoadTask): Promise<vo
     if (await isThere(path, task)) throw error
   }
   await rm(path, { force: true })
-}
-
-/** Whether rows that were loaded are on a server that does not answer any more. */
-export function isStagingLost(error: unknown): boolean {
-  return error instanceof Fault && error.code === 'STAGING_LOST'
 }
 
 /**

@@ -12,8 +12,9 @@ import { hold, type Refusal, toDuplicate } from '../ledger/verdict.js'
 import { runsElsewhere } from '../machine.js'
 import { isReplaced, mayGrow, membersOf, replaceOpen } from '../records/set.js'
 import { type Decision, dropDerived } from '../store/staging.js'
+import { isStagingLost } from '../whole.js'
 import { forward } from './forward.js'
-import { drawDecision, isStagingLost, loadAndBalance } from './load.js'
+import { drawDecision, loadAndBalance } from './load.js'
 import { attachAll, completeAll, isVisible, publish } from './publish.js'
 
 const waitingMsMax = 24 * 3_600_000
@@ -272,13 +273,17 @@ async function toLoaded(
   state: FileState,
 ): Promise<FileState | LoadedFile> {
   if (state.fault !== '') return hold(state, state)
+  const sumUp = () =>
+    loadAndBalance(context, { ...state, duplicateOf: 0 }).catch((error: unknown) =>
+      hold(state, toLasting(error)),
+    )
+  // What was not a duplicate when it was read is summed up while the ledger is asked again.
+  const early = state.duplicateOf === 0 ? sumUp() : undefined
+  early?.catch(() => undefined)
   const first = await firstOf(context, state)
-  if (first !== undefined) return toDuplicate(state, first)
-  try {
-    return await loadAndBalance(context, { ...state, duplicateOf: 0 })
-  } catch (error) {
-    return hold(state, toLasting(error))
-  }
+  if (first === undefined) return early ?? sumUp()
+  await early?.catch(() => undefined)
+  return toDuplicate(state, first)
 }
 
 /** Why a file is refused; passing faults and programming errors are rethrown. */

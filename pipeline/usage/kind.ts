@@ -14,7 +14,7 @@ import { attach, createStaging, derivedOf, emptyStaging, putBack } from '../stor
 import { countLines } from '../store/versions.js'
 import { notePublished, usageTable } from '../verify/entries.js'
 import { noteRepaired } from '../verify/repaired.js'
-import { keepReads } from '../whole.js'
+import { createWhole, linkWhole } from '../whole.js'
 import { loadInBulk, loadUnseenInBulk, storeTimestamps } from './bulk-path.js'
 import { markStaged } from './days/stale.js'
 import { gridOf, totalShapes } from './irregular-meters.js'
@@ -22,7 +22,7 @@ import { recordProved, recordProvisional } from './lengths/provisional.js'
 import { measure } from './measure/measure.js'
 import { recordMoves, recordReturned } from './moves/moves.js'
 import { noteReplaced, recordRestatements } from './overlap.js'
-import { reconcileUsage } from './reconcile.js'
+import { proveDates, reconcileUsage } from './reconcile.js'
 import { settleRepeatedHour } from './repeated-hour/settle.js'
 import { loadRowByRow } from './row-path.js'
 import { rulesOf, type Sample, sampleFile } from './sample.js'
@@ -37,10 +37,16 @@ export const usageKind: Kind = {
   sumStaged: async (context, state) => {
     const { store, profile } = context
     const { arrival, decision, manifest } = state
-    const hour = await settleRepeatedHour(context, state)
-    const table = await keepReads(store, state)
-    const shapes = await totalShapes(store, { arrival, decision, table }, gridOf(profile, manifest))
-    return { ...addCounted(shapes, hour.rejected), shapes, hour }
+    const [hour] = await Promise.all([
+      settleRepeatedHour(context, state),
+      createWhole(store, state),
+    ])
+    const table = await linkWhole(store, state)
+    const [shapes, dates] = await Promise.all([
+      totalShapes(store, { arrival, decision, table }, gridOf(profile, manifest)),
+      proveDates(context, state),
+    ])
+    return { ...addCounted(shapes, hour.rejected), shapes, hour, dates }
   },
   reconcile: async (line, files) => Promise.all(files.map((file) => reconcileUsage(line, file))),
   attach: async ({ store, profile }, states) => {
@@ -75,11 +81,10 @@ export const usageKind: Kind = {
     return found.length > 0
   },
   learn: async (line, states) => {
-    const arrivals = states
-      .filter(({ notes }) => notes.repairs === undefined)
-      .map(({ arrival }) => arrival)
-    if (arrivals.length === 0) return { warnings: new Map(), hasRenewed: false }
-    const hasRenewed = await learnAccounts(line, ...arrivals)
+    const news = states.filter(({ notes }) => notes.repairs === undefined)
+    if (news.length === 0) return { warnings: new Map(), hasRenewed: false }
+    const hasRenewed = await learnAccounts(line, news)
+    const arrivals = news.map(({ arrival }) => arrival)
     return { warnings: await warnOfRenumbering(line.store, arrivals), hasRenewed }
   },
   derive: ({ queues }) => queues.add('days', { v: 1 }),

@@ -43,10 +43,10 @@ export async function reconcileUsage(
 
 async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<FileState> {
   const { state, origin, receipts, staged, reland } = proved
-  const { shapes, hour } = staged as Required<StagedSums>
+  const { shapes, hour, dates } = staged as Required<StagedSums>
   const notes = {
     ...state.notes,
-    ...(await proveDates(context, state)),
+    ...dates,
     repeatedHourRows: hour.rows,
     ambiguousHourRows: hour.ambiguous,
   }
@@ -131,7 +131,7 @@ async function proveOutcomes({ store }: PipelineContext, state: FileState): Prom
  * and those of every chunk that held others; the profile's where nothing proves it. Dates of a converted
  * file were judged as they were sent, when it was read: its rows may have instants only.
  */
-async function proveDates(context: PipelineContext, state: FileState): Promise<Notes> {
+export async function proveDates(context: PipelineContext, state: FileState): Promise<Notes> {
   if (state.notes.dateOrderProof !== undefined) return {}
   const rows = await context.store.rows<{ date: string }>({
     sql: sql`SELECT DISTINCT extract(text, '^[ \\t]*(\\d{1,2}/\\d{1,2}/\\d{4})(?:\\D|$)') AS date

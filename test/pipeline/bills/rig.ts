@@ -18,7 +18,13 @@ import {
 import type { ReadQuality } from '../../../schemas/usage-row.js'
 import { placed } from '../../schemas/lint/placed.js'
 import type { RateFiles } from '../../schemas/rating/bills.js'
-import { markReads, migratedStore, publishFile, registeringAt } from '../customers/registering.js'
+import {
+  markReads,
+  migratedStore,
+  publishFile,
+  registeringAt,
+  withoutStaging,
+} from '../customers/registering.js'
 
 export interface BillRig {
   readonly store: Store
@@ -109,7 +115,7 @@ export async function billRig(t: Test, given?: Store): Promise<BillRig> {
     const last_interval_end = new Date(ends.reduce((a, b) => Math.max(a, b))).toISOString()
     const times = { last_interval_end, received_at: new Date().toISOString() }
     await publishAs(all[0]?.commodity ?? 'Electric', new Date(), times)
-    await learnAccounts(registeringAt(store), arrival)
+    await learnAccounts(registeringAt(store), withoutStaging(arrival))
   }
   return {
     store,

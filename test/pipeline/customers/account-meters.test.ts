@@ -27,7 +27,7 @@ t.test('each account of a meter is recorded with its first read, and once', asyn
     at('0:45', 'M', ''),
   ])
   await reconcile(line, arrival)
-  await learnAccounts(line, arrival)
+  await learnAccounts(line, await line.ledger.states([arrival]))
   const accounts = [
     { account: 'A', first: '2026-03-04 05:00:00', changes: '1' },
     { account: 'B', first: '2026-03-04 05:30:00', changes: '1' },

@@ -27,7 +27,7 @@ import {
   wallAt,
 } from './histories.js'
 import { currentReads, ownersOf } from './owners.js'
-import { publishFile, publishReads, registeringAt } from './registering.js'
+import { publishFile, publishReads, registeringAt, withoutStaging } from './registering.js'
 
 const rig = await billRig(t)
 const { store } = rig
@@ -93,7 +93,7 @@ async function take(step: Step, { batch, order, first, from }: Taking): Promise<
       (history.usage[step.file] ?? []).map((read) => toRead(read, prefix)),
     )
     await publishReads(store, arrival, reads)
-    await learnAccounts(context, arrival)
+    await learnAccounts(context, withoutStaging(arrival))
     return
   }
   const table = step.file === usageFiles ? 'billing_period_row' : 'termination_row'

@@ -3,6 +3,7 @@ import { createClickHouse } from '../../../infra/clickhouse/start.js'
 import { readStatements } from '../../../infra/schema/migrate.js'
 import { readableOf } from '../../../infra/schema/views/grants.js'
 import { onFreePort } from '../../../infra/stack/port.js'
+import type { NamedFile } from '../../../pipeline/customers/account-meters.js'
 import type { RegisterContext } from '../../../pipeline/customers/renewal.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { sql, typed } from '../../../pipeline/store/sql.js'
@@ -162,4 +163,9 @@ export async function publishFile(store: Store, file: PublishedFile): Promise<vo
   await store.insert('file_state', [
     { arrival, rank: 55, status: 'published', feed, ...published, ...more },
   ])
+}
+
+/** A published file whose staging is gone, as `learnAccounts` takes it. */
+export function withoutStaging(arrival: number): readonly NamedFile[] {
+  return [{ arrival, decision: 0, groupId: 0, attaches: `staging_${arrival}_whole_0` }]
 }

@@ -16,6 +16,7 @@ import {
   publishReads,
   registeringAt,
   toReadRows,
+  withoutStaging,
 } from './registering.js'
 
 const store = await migratedStore(t)
@@ -179,7 +180,7 @@ t.test('a move: the end of one is the start of the other, and usage says when', 
     { ...at, accountNumber: 'NEW', startsAt: '2026-03-02T05:00:00Z' },
     { ...at, accountNumber: '', startsAt: '2026-03-02T05:15:00Z' },
   ])
-  await learnAccounts(context, 1)
+  await learnAccounts(context, withoutStaging(1))
   await register(context, [customerAt({ clientId: 'o', accountNumber: 'OLD', meterId: 'moved' })])
   await register(context, [customerAt({ clientId: 'n', accountNumber: 'NEW', meterId: 'moved' })])
   const start = '2026-03-02 05:00:00'
@@ -212,11 +213,11 @@ t.test('a file with an earlier start moves the start', async (t) => {
     { meterId: 'elsewhere', accountNumber: 'NEW', startsAt: '2026-01-01T05:00:00Z' },
   ]
   await publishReads(store, 2, reads)
-  await learnAccounts(context, 2)
+  await learnAccounts(context, withoutStaging(2))
   const found = (await tenancies('moved')) as { valid_from: string | null }[]
   t.equal(found[1]?.valid_from, '2026-03-01 17:00:00')
   const facts = await count('registration_fact')
-  await learnAccounts(context, 2)
+  await learnAccounts(context, withoutStaging(2))
   t.equal(await count('registration_fact'), facts, 'again changes nothing')
 })
 
@@ -230,7 +231,7 @@ t.test('a file published while a move is written shows its start, despite a cras
     insert: async (table, ...rest) => {
       if (table === 'tenancy' && inserts++ === 0) {
         await publishReads(store, 5, reads)
-        await learnAccounts(context, 5)
+        await learnAccounts(context, withoutStaging(5))
       }
       await store.insert(table, ...rest)
       if (table === 'tenancy') throw new Error('killed')

@@ -8,6 +8,7 @@ import {
   type ReadAt,
   registeringAt,
   toReadRows,
+  withoutStaging,
 } from '../customers/registering.js'
 
 export interface Termination {
@@ -41,7 +42,7 @@ export function createErasing({ context, arrive }: Pick<LineByHand, 'context' | 
       await store.insert('usage_read', toReadRows(arrival, reads))
       await markReads(store, arrival)
       await publishFile(store, { arrival, feed: 'Electric', more: settled() })
-      await learnAccounts(registeringAt(store), arrival)
+      await learnAccounts(registeringAt(store), withoutStaging(arrival))
     },
   }
 }

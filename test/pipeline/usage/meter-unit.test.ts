@@ -10,6 +10,7 @@ import {
   publishReads,
   type ReadAt,
   registeringAt,
+  withoutStaging,
 } from '../customers/registering.js'
 
 const store = await migratedStore(t)
@@ -42,7 +43,7 @@ await publishReads(store, 1, [
   at('gas-plain', 1, { accountNumber: 'G', commodity: 'Gas' }),
   at('therms', 1, { accountNumber: 'G', commodity: 'Gas' }),
 ])
-await learnAccounts(context, 1)
+await learnAccounts(context, withoutStaging(1))
 
 t.test('without a registration the unit of the profile holds', async (t) => {
   t.same(await found('wh'), [kWh(1, '1500'), kWh(2, '1500')])

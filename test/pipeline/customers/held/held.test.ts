@@ -6,6 +6,7 @@ import {
   publishFile,
   registeringAt,
   toReadRows,
+  withoutStaging,
 } from '../registering.js'
 
 const store = await migratedStore(t)
@@ -78,7 +79,7 @@ t.test(
     await store.insert('held_read', toReadRows(6, [{ ...at, startsAt: '2024-06-01T05:00:00Z' }]))
     await register(registering, [customerAt({ clientId: 'between', ...at })])
     await publishFile(store, { arrival: 6, feed: 'Electric' })
-    await learnAccounts(registering, 6)
+    await learnAccounts(registering, withoutStaging(6))
     await claimHeld(registering)
     const seen = await store.rows({
       sql: "SELECT client_ids FROM registered_usage WHERE meter_id = 'BETWEEN'",
