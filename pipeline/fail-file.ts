@@ -4,10 +4,11 @@ import { toRefusal } from './failure.js'
 import { type FileState, isGroup, isOpen } from './ledger/file-state.js'
 import { hold } from './ledger/verdict.js'
 import type { JobName } from './queues/jobs.js'
+import { togetherWith } from './records/set.js'
 import { forward } from './steps/forward.js'
 import { isVisible } from './steps/publish.js'
 import { blankState } from './steps/receive.js'
-import { isPublishing, release, rollForward, togetherWith } from './steps/reconcile.js'
+import { isPublishing, release, rollForward } from './steps/reconcile.js'
 
 /**
  * Quarantines a file that could not be read, loaded or attached after all attempts. Once it has a

@@ -22,6 +22,15 @@ export async function membersOf(
   return states.filter(({ fileName }) => isOfSet(fileName))
 }
 
+/** The files that are published with one, as far as they are known. */
+export async function togetherWith(
+  context: PipelineContext,
+  state: FileState,
+): Promise<readonly FileState[]> {
+  if (state.groupId !== 0) return context.ledger.grouped(state.groupId)
+  return ((await membersOf(context, state)) ?? []).filter((one) => !isReplaced(one))
+}
+
 export const isReplaced = ({ status }: Pick<FileState, 'status'>) => status === 'replaced'
 
 /**

@@ -10,7 +10,7 @@ import { kindOf } from '../kinds.js'
 import { type FileState, isGroup, isOpen, numberOf } from '../ledger/file-state.js'
 import { hold, type Refusal, toDuplicate } from '../ledger/verdict.js'
 import { runsElsewhere } from '../machine.js'
-import { isReplaced, mayGrow, membersOf, replaceOpen } from '../records/set.js'
+import { isReplaced, mayGrow, membersOf, replaceOpen, togetherWith } from '../records/set.js'
 import { type Decision, dropDerived } from '../store/staging.js'
 import { isStagingLost } from '../whole.js'
 import { forward } from './forward.js'
@@ -206,15 +206,6 @@ async function isPublished(context: PipelineContext, state: FileState): Promise<
   }
 }
 
-/** The files that are published with one, as far as they are known. */
-export async function togetherWith(
-  context: PipelineContext,
-  state: FileState,
-): Promise<readonly FileState[]> {
-  if (state.groupId !== 0) return context.ledger.grouped(state.groupId)
-  return ((await membersOf(context, state)) ?? []).filter((one) => !isReplaced(one))
-}
-
 /** The rest of a file may still arrive; files that are judged with it wait too. */
 function isAwaited(context: PipelineContext, state: FileState): boolean {
   return state.status === 'waiting' && !isOverdue(context, state)
@@ -278,12 +269,9 @@ async function toLoaded(
       hold(state, toLasting(error)),
     )
   // What was not a duplicate when it was read is summed up while the ledger is asked again.
-  const early = state.duplicateOf === 0 ? sumUp() : undefined
-  early?.catch(() => undefined)
-  const first = await firstOf(context, state)
-  if (first === undefined) return early ?? sumUp()
-  await early?.catch(() => undefined)
-  return toDuplicate(state, first)
+  const early = state.duplicateOf === 0 ? [sumUp()] : []
+  const [first] = await Promise.all([firstOf(context, state), Promise.allSettled(early)])
+  return first === undefined ? (early[0] ?? sumUp()) : toDuplicate(state, first)
 }
 
 /** Why a file is refused; passing faults and programming errors are rethrown. */
