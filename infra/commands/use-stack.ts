@@ -5,7 +5,7 @@ import type { Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Addresses } from '../stack/addresses.js'
-import { withStore } from '../stack/connections.js'
+import { withWholeStore } from '../stack/connections.js'
 import { type Home, isHome, openHome, refuseForeign } from '../stack/home.js'
 import { profilePathOf, readOwnProfile, rememberProfile } from '../stack/profile-file.js'
 import { type RunState, readRun } from '../stack/run-state.js'
@@ -78,14 +78,14 @@ export function useData<T>(
   return useStack(context, command, use)
 }
 
-/** The same with a store that is opened and closed. */
+/** The same with a store that is opened and closed; a replica that lags has everything first. */
 export function useStore<T>(
   context: Context,
   command: string,
   use: (store: Store, profile: Profile) => Promise<T>,
 ): Promise<T> {
   return useData(context, command, ({ store: address, profile }) =>
-    withStore(address, (store) => use(store, profile)),
+    withWholeStore(address, (store) => use(store, profile)),
   )
 }
 

@@ -1,7 +1,6 @@
-import { createCatchUp } from '../../pipeline/store/replicas.js'
 import { type Verification, type VerifyOptions, verify } from '../../pipeline/verify/verify.js'
 import { missingTodo } from '../operations/problems.js'
-import { withStore } from '../stack/connections.js'
+import { withWholeStore } from '../stack/connections.js'
 import { type Context, exitCodes } from './context.js'
 import { grouped, printable } from './output/table.js'
 import { type InUse, useData } from './use-stack.js'
@@ -28,11 +27,10 @@ export function verifyData(
   { store: address, home: folders, profile }: InUse,
   options: VerifyOptions,
 ): Promise<Verification> {
-  return withStore(address, async (store) => {
-    await createCatchUp(store)()
-    const { machine } = folders
-    return verify({ store, folders, machine, profile, now: () => new Date() }, options)
-  })
+  const { machine } = folders
+  return withWholeStore(address, (store) =>
+    verify({ store, folders, machine, profile, now: () => new Date() }, options),
+  )
 }
 
 function render({ arrivals, rows, files, absent, damage }: Verification): string {

@@ -1,5 +1,6 @@
 import { createQueues, type Queues } from '../../pipeline/queues/bullmq.js'
 import { createStore, type Store, type StoreAddress } from '../../pipeline/store/clickhouse.js'
+import { createCatchUp } from '../../pipeline/store/replicas.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 
 /** Runs `use` with a store that is closed afterwards. */
@@ -13,6 +14,17 @@ export async function withStore<T>(
   } finally {
     await store.close()
   }
+}
+
+/** The same once a replica that lags has everything, for what is counted or computed from what is stored. */
+export function withWholeStore<T>(
+  address: StoreAddress,
+  use: (store: Store) => Promise<T>,
+): Promise<T> {
+  return withStore(address, async (store) => {
+    await createCatchUp(store)()
+    return use(store)
+  })
 }
 
 /** Runs `use` with the queues of a profile, which are closed afterwards. */
