@@ -11,6 +11,7 @@ import { readSources } from '../../pipeline/sources/state.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { toInstant } from '../../pipeline/store/columns.js'
 import { sql, typed } from '../../pipeline/store/sql.js'
+import { staleSince } from '../../pipeline/usage/days/stale.js'
 import { overdueSince, readLastVerifications } from '../../pipeline/verify/damage.js'
 import { Fault } from '../../schemas/fault.js'
 import type { FeedName } from '../../schemas/feed.js'
@@ -179,7 +180,7 @@ async function findFailingSystems(context: AlertContext): Promise<RuleResult> {
   return { covers: withPrefix('system:'), alerts }
 }
 
-/** A job that fails: of a step that waits for a passing fault, of bills, of a comparison of rates, or of verify. */
+/** A job that fails: of a step that waits for a passing fault, of bills, of a comparison of rates, or one that is overdue. */
 interface FailingJob {
   readonly job: JobName
   readonly code: string
@@ -188,16 +189,19 @@ interface FailingJob {
 
 async function findFailingJobs(context: AlertContext): Promise<RuleResult> {
   const { store, profile, queues, now } = context
-  const [waits, runs, verified] = await Promise.all([
+  const [waits, runs, verified, stale] = await Promise.all([
     readOpenWaits({ store, queues }),
     readOpenRuns(store, profile),
     readLastVerifications(store),
+    staleSince(store),
   ])
-  const overdue = overdueSince(verified, now)
+  const overdue = (job: JobName, since: Date | undefined) =>
+    since === undefined ? [] : [{ job, code: 'OVERDUE', since }]
   const failing: readonly FailingJob[] = [
     ...waits,
     ...runs.map((one) => ({ ...one, since: toInstant(one.since) })),
-    ...(overdue === undefined ? [] : [{ job: 'verify' as const, code: 'OVERDUE', since: overdue }]),
+    ...overdue('verify', overdueSince(verified, now)),
+    ...overdue('days', stale),
   ]
   const lasting = failing.filter(({ since }) => hasLasted(since, context))
   const alerts = groupBy(lasting, ({ job }) => job).map((jobs): Alert => {

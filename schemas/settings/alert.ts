@@ -66,7 +66,7 @@ const about = z.discriminatedUnion('kind', [
   strict({ kind: z.literal('system'), system: z.string(), code, failures: count }),
   /**
    * Jobs of a queue that keep failing, with the code of the one that has failed longest; `verify` with the code
-   * `OVERDUE` where stored rows were not verified for two days.
+   * `OVERDUE` where stored rows were not verified for two days, and `days` with it where stored sums of days wait to be made again.
    */
   strict({ kind: z.literal('run'), job: z.string(), code, jobs: count }),
   /** The disk of the landing folder has too little space; `host` is the worker's machine. */

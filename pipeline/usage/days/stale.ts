@@ -73,24 +73,36 @@ export interface StaleChange {
   readonly cause: 'file' | 'claim' | 'erasure' | 'repair'
 }
 
+const open = sql`SELECT change FROM stale_day FINAL WHERE NOT is_built`
+
 /**
- * Changes whose days can be stored, at most `max`: their reads are stored and have a number, or they
- * came to nothing. A change that is repeated after a crash may be published before its last reads are
- * stored or erased, so claims and erasures must be over too.
+ * What can be stored: its reads are stored and have a number, or the change came to nothing. A change that is
+ * repeated after a crash may be published before its last reads are stored or erased, so claims and
+ * erasures must be over too.
  */
-export function readStale(store: Store, max: number): Promise<readonly StaleChange[]> {
-  const open = sql`SELECT change FROM stale_day FINAL WHERE NOT is_built`
-  return store.rows<StaleChange>({
-    sql: sql`SELECT toString(s.change) AS change, toString(any(s.cause)) AS cause
-      FROM stale_day AS s FINAL
+const ready = sql`stale_day AS s FINAL
       WHERE NOT is_built AND (s.cause = 'repair'
         OR s.change IN (SELECT change FROM publication WHERE change IN (${open}))
         OR s.change IN (SELECT toUInt64(arrival) FROM file_state FINAL
           WHERE toUInt64(arrival) IN (${open}) AND status IN ('quarantined', 'duplicate', 'replaced')))
         AND (s.cause != 'claim' OR s.change NOT IN (SELECT claim FROM held_claim))
-        AND (s.cause != 'erasure' OR (SELECT count() FROM erasure FINAL WHERE rank = 1) = 0)
+        AND (s.cause != 'erasure' OR (SELECT count() FROM erasure FINAL WHERE rank = 1) = 0)`
+
+/** Changes whose days can be stored, at most `max`. */
+export function readStale(store: Store, max: number): Promise<readonly StaleChange[]> {
+  return store.rows<StaleChange>({
+    sql: sql`SELECT toString(s.change) AS change, toString(any(s.cause)) AS cause
+      FROM ${ready}
       GROUP BY s.change ORDER BY s.change LIMIT ${literal(max)}`,
   })
+}
+
+/** Since when the oldest of the days that can be stored are stale; undefined if there are none. */
+export async function staleSince(store: Store): Promise<Date | undefined> {
+  const [row] = await store.rows<{ since: number; changes: number }>({
+    sql: sql`SELECT toUnixTimestamp(min(s.recorded_at)) AS since, toUInt32(count()) AS changes FROM ${ready}`,
+  })
+  return row === undefined || row.changes === 0 ? undefined : new Date(row.since * 1_000)
 }
 
 /** Whether stored days may have sums of erased reads, because a later erasure is not over yet. */

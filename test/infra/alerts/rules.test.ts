@@ -135,6 +135,30 @@ t.test('a verification that is overdue is alerted, with the time since when it i
   t.same(await raised('run:'), [])
 })
 
+t.test('days whose sums nobody makes again are alerted', async (t) => {
+  const minutes = (count: number) => new Date(now.getTime() - count * 60_000)
+  const mark = (at: Date, more: object = {}) =>
+    store.insert('stale_day', [
+      {
+        ...{ change: '1', arrival: 0, meter_id: '', local_day: '2026-03-04' },
+        ...{ last_local_day: '2026-03-04', cause: 'repair', is_built: false },
+        ...{ recorded_at: Math.floor(at.getTime() / 1_000), ...more },
+      },
+    ])
+  const before = await raised('run:')
+  await mark(minutes(1))
+  t.same(await raised('run:'), before, 'the job may be under way')
+  await mark(minutes(120), { change: '2', cause: 'claim' })
+  t.same(await raised('run:'), before, 'reads that are not published wait for no job')
+  await mark(minutes(100), { change: '3' })
+  const since = new Date(Math.floor(minutes(100).getTime() / 1_000) * 1_000)
+  const about = { kind: 'run', job: 'days', code: 'OVERDUE', jobs: 1 }
+  t.same(await raised('run:'), [...before, { key: 'run:days', since, about }])
+  // What was made long ago is deleted.
+  await mark(new Date(), { change: '3', is_built: true })
+  t.same(await raised('run:'), before)
+})
+
 t.test('data are late as soon as their hours have passed', async (t) => {
   const lateFor = async (seconds: number) => {
     const endedAt = Date.now() - (profile.usage.lateAfterHours * 3_600 + seconds) * 1_000
