@@ -27,3 +27,27 @@ export function withDeadline<T, L>(
     )
   })
 }
+
+/**
+ * Runs what cannot be stopped, one run at a time. Throws what `late` returns where a run takes longer than
+ * `timeoutMs`, and at once until that run has ended.
+ */
+export function oneAtATime<T>(
+  run: () => Promise<T>,
+  timeoutMs: number,
+  late: () => Error,
+): () => Promise<T> {
+  let isStuck = false
+  const free = () => {
+    isStuck = false
+  }
+  return async () => {
+    if (isStuck) throw late()
+    const running = run()
+    return withDeadline(running, timeoutMs, () => {
+      isStuck = true
+      running.then(free, free)
+      throw late()
+    })
+  }
+}

@@ -1,9 +1,11 @@
 import type { Stats } from 'node:fs'
 import { lstat, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
 import { keptName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { SettingsOf } from '../../schemas/settings/source.js'
+import { oneAtATime } from '../deadline.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { applyAfterLoad, type WritableFiles } from './after-load.js'
 import {
@@ -33,6 +35,9 @@ export interface FolderOptions {
   readonly naming: Naming
 }
 
+/** A mount that hangs must not keep the other sources from being polled for good. */
+const listMsMax = 600_000
+
 /**
  * A local folder that senders write into. Files are read in place; after load they are moved to the
  * archive or the quarantine, or copied there if the folder keeps them or is on another file system. Links are reported like folders:
@@ -41,12 +46,20 @@ export interface FolderOptions {
 export function createFolder(options: FolderOptions): Source {
   const { settings, archive, quarantine } = options
   const files = writableFolder(settings)
+  const listed = oneAtATime(
+    () => listFolder(settings.path),
+    listMsMax,
+    () => {
+      const detail = `${settings.path} was not listed within ${listMsMax / 60_000} minutes; see whether its mount hangs`
+      return new Fault('SOURCE_UNREACHABLE', detail)
+    },
+  )
   let others = ''
   return {
     name: settings.name,
     keeps: settings.ended === 'mark' || settings.ended === 'leave',
     list: async () => {
-      const entries = await listFolder(settings.path)
+      const entries = await listed()
       others = describeOthers(entries, options)
       return toListed(options, entries)
     },
