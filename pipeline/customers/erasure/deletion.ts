@@ -151,13 +151,19 @@ export function together(kinds: readonly (readonly Sql[])[]): readonly Sql[] {
 const pairsMax = 2_500
 const arrivalsMax = 10_000
 
-/**
- * Conditions of rejected rows by their arrivals and the hashes of what is in their fields: `pairs` of an
- * account and the place that is erased of it.
- */
+interface RejectParts {
+  readonly where: Sql
+  /** What may be the account. */
+  readonly accounts: Sql
+  readonly fields: Sql
+  /** Of an account and the place that is erased of it. */
+  readonly pairs: Sql
+}
+
+/** Conditions of rejected rows by their arrivals and the hashes of what is in their fields. */
 export async function findRejects(
   store: Store,
-  { where, fields, pairs }: { readonly where: Sql; readonly fields: Sql; readonly pairs: Sql },
+  { where, accounts, fields, pairs }: RejectParts,
 ): Promise<readonly Sql[]> {
   const rows = await store.rows<{ arrival: number; account: string; hash: string }>({
     sql: sql`SELECT DISTINCT arrival, arrayJoin(${pairs}) AS pair,
@@ -168,10 +174,10 @@ export async function findRejects(
   const found = [...new Map(rows.map((row) => [row.hash, row])).values()]
   return batchesOf(arrivals, arrivalsMax).flatMap((some) =>
     batchesOf(found, pairsMax).map((batch) => {
-      const accounts = toHashes(batch.map(({ account }) => ({ hash: account })))
-      return sql`arrival IN ${literal(some)} AND arrayExists(
-        account -> arrayExists(field -> sipHash64(account, field) IN ${literal(toHashes(batch))}, ${fields}),
-        arrayFilter(field -> sipHash64(field) IN ${literal(accounts)}, ${fields}))`
+      const named = toHashes(batch.map(({ account }) => ({ hash: account })))
+      return sql`arrival IN ${literal(some)} AND arrayExists(account -> arrayExists(
+          field -> sipHash64(account, field) IN ${literal(toHashes(batch))}, arrayPushBack(${fields}, account)),
+        arrayFilter(account -> sipHash64(account) IN ${literal(named)}, ${accounts}))`
     }),
   )
 }

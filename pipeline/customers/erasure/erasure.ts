@@ -148,10 +148,19 @@ const erasedPairs = (erasures: Sql) => sql`(SELECT account_number, arrayJoin(mul
     [account_number]))
   FROM (SELECT * FROM ${erasures}))`
 
+/**
+ * What may be the account of a rejected row. Columns are judged from left to right, and the account is the first
+ * one of each feed: where another one is wrong, that is the account. Other rows may have it anywhere.
+ */
+const rejectedAccounts = sql`if(sent_line = 0 AND column_name NOT IN ('', 'AccountNumber', 'ContractAccount'),
+  [trimRight(trimLeft(if(match(raw, '^[ \\t]*"'),
+    replaceAll(extract(raw, '^[ \\t]*"((?:[^"]|"")*)"'), '""', '"'), extract(raw, '^[^,]*')), ' \t'), ' \t')],
+  ${rejectedFields})`
+
 /** The pairs of an account and a place that are in a rejected row and erased. */
 const pairsIn = (erasures: Sql) => sql`arrayFilter(pair -> pair IN ${erasedPairs(erasures)},
-  arrayFlatten(arrayMap(account -> arrayMap(field -> (account, field), ${rejectedFields}),
-    arrayFilter(field -> field IN (SELECT account_number FROM (SELECT * FROM ${erasures})), ${rejectedFields}))))`
+  arrayFlatten(arrayMap(account -> arrayMap(field -> (account, field), arrayPushBack(${rejectedFields}, account)),
+    arrayFilter(account -> account IN (SELECT account_number FROM (SELECT * FROM ${erasures})), ${rejectedAccounts}))))`
 
 /** The condition of rejected rows that contain an account of `erasures`, with the premise or meter if one is named. */
 export function isErasedReject(erasures: Sql): Sql {
@@ -167,7 +176,10 @@ function rejects(erasures: Sql): ErasureTarget {
     table: 'reject',
     where,
     account: sql`${pairs}[1].1`,
-    find: (store) => findRejects(store, { where, fields: rejectedFields, pairs }),
+    find: (store) => {
+      const [accounts, fields] = [rejectedAccounts, rejectedFields]
+      return findRejects(store, { where, accounts, fields, pairs })
+    },
   }
 }
 
