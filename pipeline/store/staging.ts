@@ -5,15 +5,16 @@ import { id, join, literal, type Sql, sql } from './sql.js'
 /**
  * The staging tables of one file. `reads` and `timestamps` are always there, the others once a row needs
  * them. `reads` and `repeats` have the structure of the target and are never merged, so that no row is folded into another before it has been counted; `repeats` holds
- * the rows of the hour that the clock repeats until all of them are there, `held` the places in it
- * that rejected rows hold, and `choices` the hours of those rows that need more than their order. `timestamps` holds what each timestamp of the file means, so that the
- * engine looks it up instead of parsing it, `texts` all timestamps of the chunks that held others.
+ * the rows of the hour that the clock repeats. `timestamps` holds what each timestamp of the file means, so that
+ * the engine looks it up instead of parsing it, `texts` all timestamps of the chunks that held others.
  */
 export type Staging = Readonly<Record<keyof typeof loaded, string>>
 
 /**
- * The tables that one decision builds: `whole` has the parts of `reads`, `hour` the rows of `repeats`, and `series`
- * sums up what is to be published, one row for each series. The others are there only
+ * The tables that one decision builds: `whole` has the parts of `reads` and the rows of `hour`, which are those of
+ * `repeats`, in the hours that they are of; `held` has the places that rejected rows hold among them, and `choices`
+ * the hours of those that need more than their order. `series` sums up what is to be published, one row for each
+ * series. The others are there only
  * where not all of it is published as it stands: `fixed` from the meters and days in `repairs` and, where their starts move, `moves`,
  * after what is stored of the meters in tables like `sparse` was looked up; `provisional` has lengths that nothing
  * proves; `open` has stored reads of such a length, `rekeys` their new ones and `rekeyed` what is stored of
@@ -26,8 +27,6 @@ export type Derived = Readonly<Record<keyof typeof derived, string>>
 const loaded = {
   reads: 'read',
   repeats: 'repeat',
-  held: 'held',
-  choices: 'choice',
   timestamps: 'timestamp',
   texts: 'text',
 } as const
@@ -35,6 +34,8 @@ const loaded = {
 const derived = {
   series: 'series',
   hour: 'hour',
+  held: 'held',
+  choices: 'choice',
   sparse: 'sparse',
   repairs: 'repair',
   moves: 'move',
@@ -130,19 +131,9 @@ export async function createStaging(store: Store, arrival: number): Promise<void
   await Promise.all(tables.map((table) => store.command(table)))
 }
 
-/** The tables of rows in the repeated hour, before the first of them is stored: most files have none. */
+/** The table of rows in the repeated hour, before the first of them is stored: most files have none. */
 export async function createRepeats(store: Store, arrival: number): Promise<void> {
-  const { repeats, held } = stagingOf(arrival)
-  const tables: readonly Statement[] = [
-    createReads(repeats),
-    {
-      sql: sql`CREATE TABLE IF NOT EXISTS ${id(held)} (
-          meter_id String, starts_at DateTime('UTC'), version UInt64
-        ) ENGINE = MergeTree ORDER BY (meter_id, starts_at)
-        SETTINGS ${durable}`,
-    },
-  ]
-  await Promise.all(tables.map((table) => store.command(table)))
+  await store.command(createReads(stagingOf(arrival).repeats))
 }
 
 /** The table of timestamps that were gathered from a chunk, before its first row. */
@@ -162,8 +153,8 @@ export function stagedIn(arrival: number, kinds: readonly (keyof Staging)[]): Sq
 
 /** Removes all rows from staging; the meaning of the timestamps stays. */
 export async function emptyStaging(store: Store, arrival: number): Promise<void> {
-  const { reads, repeats, choices } = stagingOf(arrival)
-  await dropTables(store, [reads, repeats, choices])
+  const { reads, repeats } = stagingOf(arrival)
+  await dropTables(store, [reads, repeats])
   await createStaging(store, arrival)
 }
 

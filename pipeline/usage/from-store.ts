@@ -1,9 +1,8 @@
 import type { FileState } from '../ledger/file-state.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql } from '../store/sql.js'
-import { derivedOf, stagingOf } from '../store/staging.js'
+import { derivedOf } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
-import { onServerOf } from '../whole.js'
 
 /** Which tables of a file have what its verdict took from the stored reads. */
 export interface TakenFromStore {
@@ -21,16 +20,10 @@ export async function takenFromStore(
   state: Pick<FileState, 'arrival' | 'decision' | 'notes'>,
   { hasLengths, hasHours }: TakenFromStore,
 ): Promise<string> {
-  const { choices } = stagingOf(state.arrival)
-  const { repairs, whole } = derivedOf(state)
+  const { repairs, choices } = derivedOf(state)
   const hashes = [
     hasLengths && sumHashes(store, lengthColumns, sql`${id(repairs)} WHERE ${isProved(state)}`),
-    hasHours &&
-      sumHashes(
-        store,
-        sql`bitAnd(version, 4294967295), second, rejected`,
-        sql`${id(choices)} WHERE ${onServerOf(whole)}`,
-      ),
+    hasHours && sumHashes(store, sql`bitAnd(version, 4294967295), second, rejected`, id(choices)),
   ]
   const found = await Promise.all(hashes)
   return found.some((hash) => hash) ? found.map((hash) => hash || '').join('-') : ''

@@ -10,7 +10,14 @@ import type { ChunkReceipt } from '../ledger/ledger.js'
 import { isPublished } from '../ledger/publication.js'
 import { addCounted } from '../ledger/sums.js'
 import { sql } from '../store/sql.js'
-import { attach, createStaging, derivedOf, emptyStaging, putBack } from '../store/staging.js'
+import {
+  attach,
+  countRepeats,
+  createStaging,
+  derivedOf,
+  emptyStaging,
+  putBack,
+} from '../store/staging.js'
 import { countLines } from '../store/versions.js'
 import { notePublished, usageTable } from '../verify/entries.js'
 import { noteRepaired } from '../verify/repaired.js'
@@ -37,11 +44,9 @@ export const usageKind: Kind = {
   sumStaged: async (context, state) => {
     const { store, profile } = context
     const { arrival, decision, manifest } = state
-    const [hour] = await Promise.all([
-      settleRepeatedHour(context, state),
-      createWhole(store, state),
-    ])
+    const [repeats] = await Promise.all([countRepeats(store, arrival), createWhole(store, state)])
     const table = await linkWhole(store, state)
+    const hour = await settleRepeatedHour(context, state, repeats)
     const [shapes, dates] = await Promise.all([
       totalShapes(store, { arrival, decision, table }, gridOf(profile, manifest)),
       proveDates(context, state),

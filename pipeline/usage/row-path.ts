@@ -11,9 +11,7 @@ import {
   qualityOf,
   type RejectCode,
   type RejectedRow,
-  type RepeatedPlace,
   rejectCodes,
-  repeatedPlaceOf,
   type UsageRules,
   type UsageVerdict,
 } from '../../schemas/usage-row.js'
@@ -62,14 +60,7 @@ export async function loadRowByRow(
   const twice = new Set<string>()
   const repeats: string[] = []
   const rejects: object[] = []
-  const held: object[] = []
-  const flush = async () => {
-    if (held.length > 0) {
-      await createRepeats(context.store, task.arrival)
-      await context.store.insert(stagingOf(task.arrival).held, held.splice(0))
-    }
-    await context.store.insert('reject', rejects.splice(0))
-  }
+  const flush = () => context.store.insert('reject', rejects.splice(0))
   async function* acceptedRows(): AsyncGenerator<string> {
     for await (const rows of pages) {
       for (const row of rows) {
@@ -89,8 +80,6 @@ export async function loadRowByRow(
           counted.rejected++
           counted.rejectedMicros += verdict.micros
           rejects.push(toRejectRow(task.arrival, row, verdict))
-          const place = fields && repeatedPlaceOf(fields, remembered, extraColumns)
-          if (place !== undefined) held.push(toHeldRow(task.arrival, row.line, place))
           if (rejects.length >= rejectBatch) await flush()
         }
       }
@@ -250,11 +239,6 @@ export function toRejectRow(
     raw: shownRow(row.raw),
     quantity: formatQuantity(verdict.micros),
   }
-}
-
-/** A row of the staging table `held`. */
-function toHeldRow(arrival: number, line: number, { meterId, start }: RepeatedPlace): object {
-  return { meter_id: meterId, starts_at: start, version: versionOf(arrival, line).toString() }
 }
 
 interface Accepted {

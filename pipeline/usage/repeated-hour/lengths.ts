@@ -1,6 +1,6 @@
 import { toDay } from '../../../schemas/time/zone.js'
 import type { Store } from '../../store/clickhouse.js'
-import { stagingOf } from '../../store/staging.js'
+import { derivedOf } from '../../store/staging.js'
 import type { Grid } from '../irregular-meters.js'
 import { judgeMeter, type MeterDay } from '../lengths/judge.js'
 import { findSuspects, storedLengths } from '../lengths/suspects.js'
@@ -28,7 +28,7 @@ export async function lengthsOfNights(
   nights: readonly MeterNight[],
 ): Promise<ReadonlyMap<string, number>> {
   const { zone, stamp, seconds } = staged
-  const { reads: table } = stagingOf(staged.arrival)
+  const { whole: table } = derivedOf(staged)
   const search = { table, grid, allowed, of: { named }, batch: 0, batches: 1 }
   const suspects = await findSuspects(store, staged, search)
   const known = new Map(suspects.map(({ meterId, days }) => [meterId, days]))

@@ -70,8 +70,7 @@ export async function findNights(
   staged: StagedHour,
   { change, all, batch, batches }: NightSearch,
 ): Promise<readonly MeterNight[]> {
-  const { reads, held } = stagingOf(staged.arrival)
-  const { hour } = derivedOf(staged)
+  const { whole, hour, held } = derivedOf(staged)
   const at = instantSql(staged, sql`${staged.seconds}`)
   const of = sql`cityHash64(meter_id) % ${literal(batches)} = ${literal(batch)}`
   const isRepeated = sql`${of} AND at >= ${change.at - change.span} AND at < ${change.at}`
@@ -93,7 +92,7 @@ export async function findNights(
         UNION ALL
         SELECT DISTINCT meter_id, version, ${at} AS at, 2, 0 FROM ${id(held)} WHERE ${isRepeated}
         UNION ALL
-        SELECT meter_id, version, ${at} AS at, 0, 0 FROM ${id(reads)}
+        SELECT meter_id, version, ${at} AS at, 0, 0 FROM ${id(whole)}
           WHERE ${of} AND ${isNear(near)} AND (at < ${change.at - change.span} OR at >= ${change.at + change.span})
             AND meter_id IN (SELECT meter_id FROM ${id(hour)})
       )

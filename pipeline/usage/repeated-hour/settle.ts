@@ -7,10 +7,11 @@ import type { RepeatedHour } from '../../kind.js'
 import type { FileState } from '../../ledger/file-state.js'
 import { noneCounted } from '../../ledger/sums.js'
 import { sql } from '../../store/sql.js'
-import { countRepeats, onceSettings, stagingOf } from '../../store/staging.js'
+import { derivedOf } from '../../store/staging.js'
 import { gridOf } from '../irregular-meters.js'
 import { withNamed } from '../lengths/suspects.js'
 import { countChoices, createChoices, keepHour, proveHour, resolveRepeats } from './choices.js'
+import { keepHeld } from './held.js'
 import { lengthsOfNights } from './lengths.js'
 import {
   changesOf,
@@ -28,19 +29,20 @@ const batchRows = 200_000
 const metersAtOnce = 10_000
 
 /**
- * Brings the rows of the repeated hour into `reads`, except those that are not usable. Where the order of
- * a file does not decide, `choices` does: the first insert of it holds, however often this runs.
+ * Brings `rows` rows of the repeated hour into `whole`, except those that are not usable. Where the order of
+ * a file does not decide, `choices` does.
  */
 export async function settleRepeatedHour(
   context: PipelineContext,
   state: FileState,
+  rows: number,
 ): Promise<RepeatedHour> {
   const { store, zone, profile } = context
   const { arrival, decision, manifest, feed, notes } = state
-  const rows = await countRepeats(store, arrival)
   if (rows === 0) return { rows, ambiguous: 0, rejected: noneCounted }
   await keepHour(store, state)
-  await store.command(createChoices(arrival))
+  await keepHeld(context, state)
+  await store.command(createChoices(state))
   const longest = Math.max(...lengthsOf(profile, feed, manifest))
   const { stamp } = timesOf(profile, manifest)
   const { seconds } = manifest
@@ -48,14 +50,13 @@ export async function settleRepeatedHour(
   const staged: StagedHour = { arrival, decision, repairs, zone, stamp, seconds, longest }
   const batches = Math.ceil(rows / batchRows)
   const arrivedAt = await arrivalOf(context, state)
-  let chosen = 0
   for (const change of await changesOf(store, staged)) {
     for (let batch = 0; batch < batches; batch++) {
       const search = { change, all: arrivedAt !== undefined, batch, batches }
-      chosen += await chooseBatch({ context, state, staged, arrivedAt }, search)
+      await chooseBatch({ context, state, staged, arrivedAt }, search)
     }
   }
-  await proveHour(store, state, chosen)
+  await proveHour(store, state)
   await store.command(resolveRepeats(state))
   return { rows, ...(await countChoices(context, state)) }
 }
@@ -77,10 +78,8 @@ interface Judging {
   readonly arrivedAt: number | undefined
 }
 
-/** Returns how many rows have their hour by choice. */
-async function chooseBatch(judging: Judging, search: NightSearch): Promise<number> {
+async function chooseBatch(judging: Judging, search: NightSearch): Promise<void> {
   const { context, staged } = judging
-  let chosen = 0
   const found = await findNights(context.store, staged, search)
   for (let from = 0; from < found.length; from += metersAtOnce) {
     const nights = await describeNights(judging, search, found.slice(from, from + metersAtOnce))
@@ -90,11 +89,8 @@ async function chooseBatch(judging: Judging, search: NightSearch): Promise<numbe
       ambiguous: isAmbiguous,
       rejected: isRejected,
     }))
-    const token = `choices-${staged.arrival}-${search.change.at}-${search.batch}-${from}`
-    await context.store.insert(stagingOf(staged.arrival).choices, rows, onceSettings(token))
-    chosen += rows.length
+    if (rows.length > 0) await context.store.insert(derivedOf(staged).choices, rows)
   }
-  return chosen
 }
 
 /** The nights of meters, with their lengths and, where these are needed, the stored reads. */
