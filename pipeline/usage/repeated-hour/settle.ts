@@ -134,7 +134,10 @@ async function describeNamed(
   })
 }
 
-/** The stored reads prove nothing while an earlier delivery of the same source is still on its way. */
+/**
+ * The stored reads prove nothing while an earlier delivery of the same source is still on its way. Where it is
+ * staged says nothing: that may be on another server.
+ */
 async function waitForEarlier(
   { store, profile, isTrial = false }: PipelineContext,
   { arrival, source, feed }: FileState,
@@ -144,9 +147,6 @@ async function waitForEarlier(
     sql: sql`SELECT arrival, name FROM arrival
       WHERE arrival < ${arrival} AND source = ${source}
         AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status != 'received')
-        AND (arrival NOT IN (SELECT arrival FROM file_state)
-          OR concat('staging_', toString(arrival), '_read') IN (
-            SELECT name FROM system.tables WHERE database = currentDatabase()))
       ORDER BY arrival`,
   })
   const ahead = rows.find(({ name }) => skimFileName(name, profile)?.feed === feed)

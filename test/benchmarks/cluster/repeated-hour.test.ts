@@ -51,3 +51,44 @@ t.test('a rejected row keeps its place in the repeated hour while the client mov
     { at: '2025-11-02 06:30:00', quantity: 5 },
   ])
 })
+
+t.test(
+  'the second hour waits for a file with the first that another server has staged',
+  async (t) => {
+    let isArmed = false
+    let isAway = false
+    const client = createMoving(world, (statement, { failOver }) => {
+      const isDue = isArmed && /^SELECT arrival, name FROM arrival/.test(statement)
+      if (isDue) isArmed = false
+      if (isDue || isAway) failOver()
+      isAway = isDue
+    })
+    const line = createLineOn(client.store, t.testdir(), {})
+    const quarters = ['00', '15', '30', '45']
+    const arrivals: number[] = []
+    for (const [at, hour] of [0, 1, 1].entries()) {
+      const rows = quarters.map((minute) => `A,S,W,11/2/2025 ${hour}:${minute},${at}`)
+      const { arrival } = await line.arrive(`DEMO_0${at + 4}022026_Electric.csv`, rows)
+      await receive(line.context, arrival)
+      for (const task of line.loads.filter((one) => one.arrival === arrival))
+        await load(line.context, task)
+      arrivals.push(arrival)
+    }
+    const [before, first, second] = arrivals as [number, number, number]
+    await reconcile(line.context, before)
+    isArmed = true
+    await t.rejects(reconcile(line.context, second), { code: 'FILE_AHEAD' })
+    t.equal(isArmed, false, 'it has moved')
+    await reconcile(line.context, first)
+    await reconcile(line.context, second)
+    const reads = await client.store.rows({
+      sql: `SELECT toHour(starts_at) AS hour, groupArray(toUInt32(quantity)) AS quantities FROM usage_current
+        WHERE meter_id = 'W' GROUP BY hour ORDER BY hour`,
+    })
+    t.same(reads, [
+      { hour: 4, quantities: [0, 0, 0, 0] },
+      { hour: 5, quantities: [1, 1, 1, 1] },
+      { hour: 6, quantities: [2, 2, 2, 2] },
+    ])
+  },
+)
