@@ -17,7 +17,7 @@ t.test('a run that takes too long fails, and no other begins until it has ended'
 })
 
 t.test('a run that fails after its time leaves nothing behind', async (t) => {
-  let fail = (_: Error) => undefined as void
+  let fail: (error: Error) => void = () => undefined
   const run = () =>
     new Promise<never>((_, reject) => {
       fail = reject
