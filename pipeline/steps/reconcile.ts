@@ -270,7 +270,10 @@ async function toLoaded(
     )
   // What was not a duplicate when it was read is summed up while the ledger is asked again.
   const early = state.duplicateOf === 0 ? [sumUp()] : []
-  const [first] = await Promise.all([firstOf(context, state), Promise.allSettled(early)])
+  const looking = firstOf(context, state)
+  // A job that has failed must not go on summing up beside its next attempt.
+  await Promise.allSettled([looking, ...early])
+  const first = await looking
   return first === undefined ? (early[0] ?? sumUp()) : toDuplicate(state, first)
 }
 
