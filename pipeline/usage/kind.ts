@@ -61,6 +61,10 @@ export const usageKind: Kind = {
       await store.command(recordMoves(state))
     }
     const proving = states.filter(({ notes }) => notes.rekeyed !== undefined)
+    for (const { arrival, decision, notes } of proving) {
+      const order = notes.repairs ?? arrival
+      await store.command(recordProved({ arrival, decision, order }))
+    }
     const repairs = states.filter(({ notes }) => notes.repairs !== undefined)
     for (const state of repairs) {
       const { arrival: number, attaches: table, notes } = state
@@ -71,10 +75,6 @@ export const usageKind: Kind = {
     }
     const first = states.filter((state) => !repairs.includes(state))
     if (first.length > 0) await attachFirst({ store, profile }, first)
-    for (const { arrival, decision, notes } of proving) {
-      const order = notes.repairs ?? arrival
-      await store.command(recordProved({ arrival, decision, order }))
-    }
   },
   isVisible: async (store, state) => {
     const { arrival, notes } = state

@@ -6,6 +6,7 @@ import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { type Decision, derivedOf } from '../store/staging.js'
 import { arrivalOf, versionOf } from '../store/versions.js'
+import { isUnproved } from '../usage/lengths/provisional.js'
 import { type CountedTable, currentOf, latestRank, usageTable, visibleEntries } from './entries.js'
 
 /** Whether an arrival of the ledger brings older bytes back. */
@@ -25,7 +26,7 @@ export function repairedVersion({ arrival, notes }: Pick<FileState, 'arrival' | 
 export function repairedColumns(state: Pick<FileState, 'arrival' | 'notes'>): Sql {
   const proved = sql`(SELECT (groupArray(meter_id), groupArray(by)) FROM (
       SELECT meter_id, toUInt64(max(proved_by)) AS by FROM provisional_length FINAL
-      WHERE arrival = ${state.notes.repairs ?? 0} AND proved_by != 0 AND proved_seconds != seconds
+      WHERE arrival = ${state.notes.repairs ?? 0} AND NOT ${isUnproved()} AND proved_seconds != seconds
       GROUP BY meter_id))`
   return sql`REPLACE(${repairedVersion(state)} AS version,
     transform(meter_id, ${proved}.1, ${proved}.2, toUInt64(0)) AS change)`

@@ -10,6 +10,7 @@ import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
 import { type Decision, derivedOf, dropDerived, onceSettings } from '../../store/staging.js'
 import { arrivalOf, precedenceOf } from '../../store/versions.js'
 import { filledDays, type OpenReads, proveOpen, type ReadSeries, seriesOf } from './prove.js'
+import { isUnproved } from './provisional.js'
 import { hasMoved, readColumns, recordRekeys } from './rekey.js'
 
 export interface ClaimContext extends Publisher {
@@ -59,7 +60,7 @@ export async function settleClaimed(context: ClaimContext, claimed: Claimed): Pr
       SELECT *, true AS is_held FROM (${heldOf(claimed)}) WHERE (${key}, ${arrivalOf}) IN (${lengths})
       UNION ALL
       SELECT ${readColumns}, false FROM usage_current
-      WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM (${lengths} AND proved_by = 0))
+      WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM (${lengths} AND ${isUnproved()}))
         AND (${key}, arrival) IN (${lengths} AND proved_by = 0)`,
   })
   const columns = ['account_number', 'meter_id', 'external_site_id']

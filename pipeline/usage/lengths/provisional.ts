@@ -45,24 +45,33 @@ export function recordProvisional({ grid, ...decision }: GuessedFile, attaches: 
 }
 
 /**
+ * Whether no file has proved a length: the one that has recorded so has no number yet. Of a file that comes in
+ * again as a repair, those that it proved then have this, too.
+ */
+export function isUnproved(repairs = 0): Sql {
+  return sql`(proved_by IN (0, ${repairs}) OR proved_by NOT IN (
+    SELECT arrival FROM publication WHERE arrival IN (SELECT proved_by FROM provisional_length)))`
+}
+
+/**
  * Lengths that no file has proved, of the meters of the table that was summed up last. Of a file that comes
  * in again as a repair, those that it proved then, too.
  */
 export function openLengths(decision: Decision, repairs = 0): Sql {
   return sql`SELECT meter_id, local_day, seconds, arrival FROM provisional_length FINAL
-    WHERE proved_by IN (0, ${repairs}) AND meter_id IN (SELECT meter_id FROM ${id(derivedOf(decision).series)})`
+    WHERE ${isUnproved(repairs)} AND meter_id IN (SELECT meter_id FROM ${id(derivedOf(decision).series)})`
 }
 
 /** Whether nothing proves the length of a stored read, by its arrival, or only the file that comes in again. */
 export function isProvisional(ofMeters: Sql, repairs = 0): Sql {
   return sql`(meter_id, local_day, seconds, ${arrivalOf}) IN (
         SELECT meter_id, local_day, seconds, arrival FROM provisional_length FINAL
-        WHERE proved_by IN (0, ${repairs}) AND ${ofMeters})`
+        WHERE ${isUnproved(repairs)} AND ${ofMeters})`
 }
 
 /**
- * Records that these lengths are proved, behind the attach: who dies before that leaves lengths of which no
- * read is stored any more, or which the next such file proves again.
+ * Records that these lengths are proved, before the attach: behind it no other server could, and a repair would
+ * bring the reads back under the guessed length. It counts once the file has its number.
  */
 export function recordProved({
   order,

@@ -1,5 +1,6 @@
 import type { Store } from '../../store/clickhouse.js'
 import { sql } from '../../store/sql.js'
+import { isUnproved } from './provisional.js'
 import { meterDayKey } from './repairs.js'
 
 /**
@@ -16,7 +17,7 @@ export async function lengthsSince(
     length: number
     isProvisional: boolean
   }>({
-    sql: sql`SELECT meter_id AS meterId, toString(local_day) AS day, proved_by = 0 AS isProvisional,
+    sql: sql`SELECT meter_id AS meterId, toString(local_day) AS day, ${isUnproved()} AS isProvisional,
         if(isProvisional, seconds, proved_seconds) AS length
       FROM provisional_length FINAL WHERE arrival = ${arrival}`,
   })

@@ -6,6 +6,7 @@ import { id, type Sql, sql } from '../../store/sql.js'
 import { type Decision, derivedOf, durable, onceSettings } from '../../store/staging.js'
 import { arrivalOf, precedenceOf } from '../../store/versions.js'
 import { inDays } from '../days/find.js'
+import { isUnproved } from '../lengths/provisional.js'
 import { overlapColumns, readColumns } from '../lengths/rekey.js'
 import { confirmedSince } from '../overlap.js'
 
@@ -49,7 +50,7 @@ export async function findEnded(store: Store, sifted: Sifted): Promise<Ended> {
       FROM (${rows}) GROUP BY ${key} HAVING NOT argMax(is_own, ${precedenceOf()})`
   // The file may bring reads under these keys whose length it proves.
   const guessed = sql`SELECT meter_id FROM provisional_length FINAL
-    WHERE proved_by IN (0, ${order}) AND meter_id IN (SELECT meter_id FROM ${id(table)})`
+    WHERE ${isUnproved(order)} AND meter_id IN (SELECT meter_id FROM ${id(table)})`
   await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${ended} ENGINE = MergeTree ORDER BY (${key}) SETTINGS ${durable} AS
       SELECT ${readColumns}, new_version, new_yields, new_precedence, own_rows,

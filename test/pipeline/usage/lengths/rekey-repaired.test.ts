@@ -1,6 +1,10 @@
 import t from 'tap'
+import { reconcile } from '../../../../pipeline/steps/reconcile.js'
+import { settle } from '../../../../pipeline/steps/settle.js'
+import { dropStaging } from '../../../../pipeline/store/staging.js'
 import { createLineByHand } from '../../by-hand.js'
 import { createConsumer } from '../../customers/consumer.js'
+import { aroundWrites } from '../../dying.js'
 import { createMeters, hourly, row, wholeDay } from './meters.js'
 import { createRepairing } from './repairing.js'
 
@@ -80,5 +84,26 @@ t.test('files that proved a length together come back under it', async (t) => {
     t.not(await repairAll(t), 0)
     t.same(await series('D'), before, `${gone} are back`)
   }
+  await isSound(t)
+})
+
+t.test('reads come back under a length that was proved when a worker died', async (t) => {
+  const pushed = await keep(name(), hourly('K', 1, [8], 2))
+  const proving = await line.takeIn(name(), hourly('K', 2, wholeDay, 1))
+  const mortal = aroundWrites(store, async (write, text) => {
+    const result = await write()
+    if (/usage_read`? ATTACH PARTITION/.test(text)) throw new Error('the worker died')
+    return result
+  })
+  await t.rejects(reconcile({ ...context, store: mortal }, proving), /the worker died/)
+  // As it is for a worker that another server answers.
+  await dropStaging(store, proving)
+  await reconcile(context, proving)
+  await settle(context, proving)
+  const before = await series('K')
+  t.match(before, [{ day: 1, seconds: 3_600, rows: 1 }, { day: 2 }])
+  await lose(`bitShiftRight(version, 32) = ${pushed}`)
+  t.equal(await repairAll(t), 1)
+  t.same(await series('K'), before)
   await isSound(t)
 })
