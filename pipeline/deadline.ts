@@ -29,10 +29,10 @@ export function withDeadline<T, L>(
 }
 
 /**
- * Runs what cannot be stopped, one run at a time. Throws what `late` returns where a run takes longer than
- * `timeoutMs`, and at once until that run has ended.
+ * Runs what cannot be stopped. Throws what `late` returns where a run takes longer than `timeoutMs`, and at once
+ * for as long as that run goes on.
  */
-export function oneAtATime<T>(
+export function unlessStuck<T>(
   run: () => Promise<T>,
   timeoutMs: number,
   late: () => Error,

@@ -85,7 +85,7 @@ async function stagedNaming(
   store: Store,
   files: readonly NamedFile[],
 ): Promise<Pick<Naming, 'table' | 'where'> | undefined> {
-  const [first] = files as readonly [FileState, ...FileState[]]
+  const [first] = files as readonly [NamedFile, ...NamedFile[]]
   const { arrival, attaches: table, groupId } = first
   if (groupId !== 0) {
     const arrivals = files.map((one) => one.arrival)

@@ -5,7 +5,7 @@ import { Fault } from '../../schemas/fault.js'
 import { keptName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { SettingsOf } from '../../schemas/settings/source.js'
-import { oneAtATime } from '../deadline.js'
+import { unlessStuck } from '../deadline.js'
 import type { Arrival } from '../ledger/ledger.js'
 import { applyAfterLoad, type WritableFiles } from './after-load.js'
 import {
@@ -46,7 +46,7 @@ const listMsMax = 600_000
 export function createFolder(options: FolderOptions): Source {
   const { settings, archive, quarantine } = options
   const files = writableFolder(settings)
-  const listed = oneAtATime(
+  const listed = unlessStuck(
     () => listFolder(settings.path),
     listMsMax,
     () => {

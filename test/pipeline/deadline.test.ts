@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { oneAtATime } from '../../pipeline/deadline.js'
+import { unlessStuck } from '../../pipeline/deadline.js'
 
 t.test('a run that takes too long fails, and no other begins until it has ended', async (t) => {
   const runs: (() => void)[] = []
   const run = () => new Promise<string>((resolve) => runs.push(() => resolve('listed')))
-  const listed = oneAtATime(run, 20, () => new Error('late'))
+  const listed = unlessStuck(run, 20, () => new Error('late'))
   await t.rejects(listed(), { message: 'late' })
   await t.rejects(listed(), { message: 'late' })
   t.equal(runs.length, 1)
@@ -22,7 +22,7 @@ t.test('a run that fails after its time leaves nothing behind', async (t) => {
     new Promise<never>((_, reject) => {
       fail = reject
     })
-  const listed = oneAtATime(run, 20, () => new Error('late'))
+  const listed = unlessStuck(run, 20, () => new Error('late'))
   await t.rejects(listed(), { message: 'late' })
   fail(new Error('gone'))
   await sleep(0)

@@ -55,13 +55,14 @@ export async function settleClaimed(context: ClaimContext, claimed: Claimed): Pr
   const { open: table } = derivedOf(decision)
   const key = sql`meter_id, local_day, seconds`
   const lengths = sql`SELECT ${key}, arrival FROM provisional_length FINAL WHERE ${ofMeters}`
+  const unproved = sql`${lengths} AND ${isUnproved()}`
   await store.command({
     sql: sql`CREATE OR REPLACE TABLE ${id(table)} ENGINE = MergeTree ORDER BY (meter_id, local_day) AS
       SELECT *, true AS is_held FROM (${heldOf(claimed)}) WHERE (${key}, ${arrivalOf}) IN (${lengths})
       UNION ALL
       SELECT ${readColumns}, false FROM usage_current
-      WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM (${lengths} AND ${isUnproved()}))
-        AND (${key}, arrival) IN (${lengths} AND proved_by = 0)`,
+      WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM (${unproved}))
+        AND (${key}, arrival) IN (${unproved})`,
   })
   const columns = ['account_number', 'meter_id', 'external_site_id']
   const isForeign = await foreignRows(store, { ingestion: 'full' }, { columns, reads: table })

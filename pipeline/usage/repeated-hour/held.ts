@@ -1,4 +1,4 @@
-import type { FeedName } from '../../../schemas/feed.js'
+import { type FeedName, feeds } from '../../../schemas/feed.js'
 import { repeatedPlaceOf } from '../../../schemas/usage-row.js'
 import type { PipelineContext } from '../../context.js'
 import { parseRow } from '../../files/csv.js'
@@ -20,14 +20,16 @@ const batchRows = 10_000
  */
 export async function keepHeld(context: PipelineContext, state: FileState): Promise<void> {
   const { store } = context
-  const { arrival, feed, manifest } = state
+  const { arrival, manifest } = state
+  const feed = state.feed as FeedName
   const { hour, held } = derivedOf(state)
   await store.command({
     sql: sql`CREATE TABLE ${id(held)} (meter_id String, starts_at DateTime('UTC'), version UInt64)
       ENGINE = MergeTree ORDER BY (meter_id, starts_at)`,
   })
-  const read = rememberTimestamps(rulesOf(context, { ...manifest, feed: feed as FeedName }))
+  const read = rememberTimestamps(rulesOf(context, { ...manifest, feed }))
   const { extraColumns = 0 } = manifest
+  const columns = { own: feeds[feed].columns.length, extra: extraColumns }
   for (let last = 0; ; ) {
     // An earlier decision may have rejected rows of the hour for their timestamp.
     const rejects = await store.rows<{ line: number; raw: string }>({
@@ -36,7 +38,7 @@ export async function keepHeld(context: PipelineContext, state: FileState): Prom
         GROUP BY line ORDER BY line LIMIT ${literal(batchRows)}`,
     })
     const places = rejects.flatMap(({ line, raw }) => {
-      const place = repeatedPlaceOf(columnsOf(raw, 5 + extraColumns), read, extraColumns)
+      const place = repeatedPlaceOf(columnsOf(raw, columns), read, extraColumns)
       if (place === undefined) return []
       const version = versionOf(arrival, line).toString()
       return [{ meter_id: place.meterId, starts_at: place.start, version }]
@@ -47,11 +49,16 @@ export async function keepHeld(context: PipelineContext, state: FileState): Prom
   }
 }
 
-/** The columns of a rejected row; one of which not all is kept counts as complete. */
-function columnsOf(raw: string, columns: number): readonly string[] {
+interface Columns {
+  readonly own: number
+  readonly extra: number
+}
+
+/** The columns of a rejected row. What is cut off behind the last but one of its own counts as there. */
+function columnsOf(raw: string, { own, extra }: Columns): readonly string[] {
   const fields = parseRow(raw) ?? []
   // The last character goes too where it would be half of one.
   const isCut = raw.length >= rawCharactersMax - 1
-  if (!isCut || fields.length < 5) return fields
-  return Array.from({ length: columns }, (_, at) => fields[at] ?? '')
+  if (!isCut || fields.length < own) return fields
+  return Array.from({ length: own + extra }, (_, at) => fields[at] ?? '')
 }

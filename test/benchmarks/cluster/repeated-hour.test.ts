@@ -14,15 +14,25 @@ t.teardown(() => world.close())
 
 const feed = 'Electric'
 
-t.test('a rejected row keeps its place in the repeated hour while the client moves', async (t) => {
-  let isArmed = true
+/** A client that is at the other server for one statement, once it is told to. */
+function createDetour(away: RegExp) {
+  let isArmed = false
   let isAway = false
   const client = createMoving(world, (statement, { failOver }) => {
-    const isDue = isArmed && /^INSERT INTO `?reject/.test(statement)
+    const isDue = isArmed && away.test(statement)
     if (isDue) isArmed = false
     if (isDue || isAway) failOver()
     isAway = isDue
   })
+  const arm = () => {
+    isArmed = true
+  }
+  return { client, arm, isArmed: () => isArmed }
+}
+
+t.test('a rejected row keeps its place in the repeated hour while the client moves', async (t) => {
+  const { client, arm, isArmed } = createDetour(/^INSERT INTO `?reject/)
+  arm()
   const line = createLineOn(client.store, t.testdir(), {})
   const times = ['0:00', '0:30', '1:00', '1:30', '1:00', '1:30']
   const rows = times.map(
@@ -42,7 +52,7 @@ t.test('a rejected row keeps its place in the repeated hour while the client mov
     sql: `SELECT toString(starts_at) AS at, toUInt32(quantity) AS quantity FROM usage_current
       WHERE arrival = ${arrival} ORDER BY at`,
   })
-  t.equal(isArmed, false, 'it has moved')
+  t.equal(isArmed(), false, 'it has moved')
   t.match(state, { status: 'published', rows: { accepted: 4, rejected: 2 } }, state?.reason ?? '')
   t.same(reads, [
     { at: '2025-11-02 04:00:00', quantity: 0 },
@@ -55,14 +65,7 @@ t.test('a rejected row keeps its place in the repeated hour while the client mov
 t.test(
   'the second hour waits for a file with the first that another server has staged',
   async (t) => {
-    let isArmed = false
-    let isAway = false
-    const client = createMoving(world, (statement, { failOver }) => {
-      const isDue = isArmed && /^SELECT arrival, name FROM arrival/.test(statement)
-      if (isDue) isArmed = false
-      if (isDue || isAway) failOver()
-      isAway = isDue
-    })
+    const { client, arm, isArmed } = createDetour(/^SELECT arrival, name FROM arrival/)
     const line = createLineOn(client.store, t.testdir(), {})
     const quarters = ['00', '15', '30', '45']
     const arrivals: number[] = []
@@ -76,9 +79,9 @@ t.test(
     }
     const [before, first, second] = arrivals as [number, number, number]
     await reconcile(line.context, before)
-    isArmed = true
+    arm()
     await t.rejects(reconcile(line.context, second), { code: 'FILE_AHEAD' })
-    t.equal(isArmed, false, 'it has moved')
+    t.equal(isArmed(), false, 'it has moved')
     await reconcile(line.context, first)
     await reconcile(line.context, second)
     const reads = await client.store.rows({
