@@ -14,7 +14,7 @@ t.teardown(() => world.close())
 
 const feed = 'Electric'
 
-/** A client that is at the other server for one statement, once it is told to. */
+/** A client that is at the other server for one statement, once it is armed. */
 function createDetour(away: RegExp) {
   let isArmed = false
   let isAway = false

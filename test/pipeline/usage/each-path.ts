@@ -49,6 +49,8 @@ async function judge(context: PipelineContext, state: FileState) {
   const { store } = context
   const { arrival } = state
   const [decided] = (await decide(context, [state])) as [FileState]
+  // Later files of the source would wait for one that is still received.
+  await context.ledger.record(decided)
   const table = decided.attaches || stagingOf(arrival).reads
   const stored = await store.rows({
     sql: sql`SELECT toUInt32(bitAnd(version, 4294967295)) AS line, meter_id, account_number,
