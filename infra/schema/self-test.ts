@@ -6,7 +6,7 @@ import { attach, createLike, onceSettings } from '../../pipeline/store/staging.j
 import { Fault } from '../../schemas/fault.js'
 
 /** Versions of ClickHouse that the tests have run on, `major.minor`. */
-export const versionsKnownGood = ['26.7'] as const
+export const versionsKnownGood = ['26.5', '26.7'] as const
 
 interface Tried {
   readonly name: string

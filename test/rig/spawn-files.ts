@@ -2,8 +2,9 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { isUnit, needsProcess, waits } from './files.js'
+import { sample } from './sample.js'
 
-const timeoutSeconds = 900
+const timeoutSeconds = sample({ short: 900, long: 7200 })
 const guard = fileURLToPath(new URL('no-processes.js', import.meta.url))
 const unitProcess = fileURLToPath(new URL('unit-process.js', import.meta.url))
 

@@ -295,7 +295,7 @@ FROM
         WHERE c.local_day BETWEEN d.first_day AND d.last_day
     ) AS m
     GROUP BY meter_id, commodity, local_day
-)
+) AS v
 COMMENT 'The finest series of each meter and day with its completeness, stored and always equal to the reads. Gaps are never filled; a meter without reads on a day has a row from its first read until its last tenancy ends';
 
 CREATE OR REPLACE VIEW {database}.registered_usage{onCluster} (

@@ -43,7 +43,7 @@ FROM
     INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY account_number, meter_id, billing_start_date, document_number
-)
+) AS v
 COMMENT 'Bills of the utility: one current row for each account, meter, period start and document; the latest arrival counts';
 
 CREATE OR REPLACE VIEW {database}.billing_period_restatement{onCluster} (
@@ -112,7 +112,7 @@ FROM
     INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY account_number, meter_id, billing_start_date, line_number
-)
+) AS v
 COMMENT 'The lines of bills: one current row for each account, meter, period start and line; the latest arrival counts';
 
 CREATE OR REPLACE VIEW {database}.bill_line_restatement{onCluster} (
@@ -242,7 +242,7 @@ FROM
     INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY account_number, plan_type, start_date
-)
+) AS v
 COMMENT 'Customers on payment arrangements or budget billing: one current row for each account, plan and start; the latest arrival counts';
 
 CREATE OR REPLACE VIEW {database}.payment_plan_restatement{onCluster} (
@@ -302,7 +302,7 @@ FROM
     INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
     GROUP BY account_number, external_site_id, meter_id
-)
+) AS v
 COMMENT 'Accounts that were closed: one current row for each account, premise and meter; the latest arrival counts';
 
 CREATE OR REPLACE VIEW {database}.termination_restatement{onCluster} (
@@ -360,7 +360,7 @@ FROM
         WINDOW same AS (PARTITION BY account_number, meter_id, billing_start_date, billing_end_date, amount, dollars)
     )
     WINDOW same_side AS (PARTITION BY account_number, meter_id, billing_start_date, billing_end_date, amount, dollars, side)
-)
+) AS v
 COMMENT 'Bills of the utility with their state; cancelled and rebilled documents of one period are separate rows';
 
 CREATE OR REPLACE VIEW {database}.bill_overlap{onCluster} (

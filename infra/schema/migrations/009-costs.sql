@@ -135,7 +135,7 @@ CREATE OR REPLACE VIEW {database}.day_cost{onCluster} (
     reinterpret(micros, 'Decimal(18, 6)') AS quantity, unit,
     if(empty(line_costs), NULL, reinterpret(arraySum(line_costs), 'Decimal(18, 6)')) AS cost,
     status, reason, run, published_at, published_seq
-FROM {database}.bill_day
+FROM {database}.bill_day AS v
 COMMENT 'What each local day cost: each line of a bill is spread over its days. A change of reads counts when the bill is computed again';
 
 CREATE OR REPLACE VIEW {database}.day_cost_line{onCluster} (
