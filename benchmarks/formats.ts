@@ -143,8 +143,8 @@ async function measure(
   { customers, rounds }: FormatsOptions,
 ): Promise<FormatFigures> {
   const files = { plain: join(rig.files, 'plain'), format: join(rig.files, 'format') }
-  await write(files.plain, plain, customers)
-  await write(files.format, layout, customers)
+  await write(files.plain, plain, { customers })
+  await write(files.format, layout, { customers })
   const through = await createThroughTieline(rig)
   const seconds = { plain: [] as number[], format: [] as number[] }
   try {
@@ -171,18 +171,64 @@ async function measure(
   }
 }
 
+interface LargeFile {
+  readonly rows: number
+  readonly bytes: number
+  readonly seconds: number
+  /** Peaks: of worker and handing-over process, and of the engine. */
+  readonly nodeMb: number
+  readonly engineMb: number
+}
+
+/** Loads one file of a size in each format, and says what memory that took. */
+export async function measureLargeFormats(
+  options: Omit<FormatsOptions, 'customers' | 'rounds'> & { readonly gigabytes: number },
+): Promise<Readonly<Record<string, LargeFile>>> {
+  const { print, gigabytes, json } = options
+  print(`${gigabytes} GB in each format; estimate: Node takes what it takes for a file of any size`)
+  const found: Record<string, LargeFile> = {}
+  for (const [name, layout] of Object.entries(layouts)) {
+    const usage = { format: { Electric: layout.format }, futureHours: 87_600 }
+    const own = { print: () => undefined }
+    const one = await measureOnRig(own, { usage }, async (rig) => {
+      const path = join(rig.files, 'format')
+      const rows = perDay * (await write(path, layout, { bytes: gigabytes * 1e9 }))
+      const through = await createThroughTieline(rig)
+      try {
+        const { receipt, seconds } = await through.measure(path)
+        if (receipt.rows.accepted !== rows)
+          throw new Error(`${receipt.rows.accepted} of ${rows} rows`)
+        return { rows, bytes: statSync(path).size, seconds, ...through.peaks() }
+      } finally {
+        await through.close()
+      }
+    })
+    found[name] = one
+    const { rows, seconds, nodeMb, engineMb } = one
+    const memory = `Node ${Math.round(nodeMb)} MB, engine ${Math.round(engineMb)} MB`
+    print(`${name}: ${grouped(rows)} rows in ${seconds.toFixed(0)} s, ${memory}`)
+  }
+  if (json !== undefined) await writeFile(json, `${JSON.stringify(found, undefined, 2)}\n`)
+  return found
+}
+
+/** Writes so many meters, or as many as a file of so many bytes has. Resolves with their number. */
 async function write(
   path: string,
   { head, meter, foot = '' }: Pick<Layout, 'head' | 'meter' | 'foot'>,
-  customers: number,
-): Promise<void> {
+  { customers = Number.POSITIVE_INFINITY, bytes = Number.POSITIVE_INFINITY },
+): Promise<number> {
+  let at = 0
   function* texts(): Generator<string> {
     yield head
-    for (let at = 0; at < customers; at++) {
+    for (let length = 0; at < customers && length < bytes; at++) {
       const values = Array.from({ length: perDay }, (_, read) => `0.${((at + read) % 89) + 110}`)
-      yield meter(String(10_000_000 + at), values)
+      const text = meter(String(10_000_000 + at), values)
+      length += text.length
+      yield text
     }
     yield foot
   }
   await pipeline(Readable.from(texts()), createWriteStream(path))
+  return at
 }

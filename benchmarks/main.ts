@@ -3,7 +3,7 @@ import { measureBills } from './bills/bills.js'
 import { measureCosts } from './bills/costs.js'
 import { measureCycleDay } from './bills/cycle-day.js'
 import { measureFeeds } from './feeds.js'
-import { measureFormats } from './formats.js'
+import { measureFormats, measureLargeFormats } from './formats.js'
 import { measureHostile } from './gateway/hostile.js'
 import { measureGateway } from './gateway/main.js'
 import { measureMemory } from './gateway/memory.js'
@@ -72,9 +72,11 @@ program
   .description('the same reads in each format of usage files, beside the plain layout')
   .option('--customers <n>', 'meters, each with 96 rows', toCount, 20_000)
   .option('--rounds <n>', 'rounds measured', toCount, 3)
+  .option('--gigabytes <n>', 'instead: one file of this size in each, and its memory', Number)
   .option('--json <file>', 'write the figures to a file')
-  .action(async (options) => {
-    await measureFormats({ ...options, print })
+  .action(async ({ gigabytes, ...options }) => {
+    if (gigabytes === undefined) await measureFormats({ ...options, print })
+    else await measureLargeFormats({ ...options, gigabytes, print })
   })
 
 program

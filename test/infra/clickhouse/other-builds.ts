@@ -12,9 +12,11 @@ import {
 import { join } from 'node:path'
 import { packageRoot } from '../../../infra/package-root.js'
 
-/** Other builds of the engine that npm has, by the version of the package `chdb`: their ClickHouse. */
+/**
+ * Other builds of the engine that npm has, by the version of the package `chdb`: their ClickHouse. That of
+ * 3.0.1 (26.5) looks for its library on the machine that it was made on.
+ */
 export const engineBuilds: Readonly<Record<string, string>> = {
-  '3.0.1': '26.5',
   '3.1.0': '26.5',
   '3.2.0': '26.5',
   '3.3.0': '26.7',
