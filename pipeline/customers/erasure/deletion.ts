@@ -1,3 +1,4 @@
+import { Fault } from '../../../schemas/fault.js'
 import { batchesOf } from '../../store/batches.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../../store/sql.js'
@@ -29,7 +30,10 @@ const passesMax = 3
 /** Receives how many rows of a table were found so far, by account, before they are deleted. */
 export type ErasedCounter = (table: string, counts: ReadonlyMap<string, number>) => Promise<void>
 
-/** Deletes rows until none is found, and counts them by account. */
+/**
+ * Deletes rows until none is found, and counts them by account. Throws `STORE_UNREACHABLE` where the server that
+ * answers still has rows of a deletion that others have carried out: they are counted already.
+ */
 export async function eraseFrom(
   store: Store,
   { table, where, account, find, announce, end, note }: ErasureTarget,
@@ -37,11 +41,18 @@ export async function eraseFrom(
 ): Promise<void> {
   const counts = new Map<string, number>()
   for (let pass = 0; ; pass++) {
-    const found = await store.rows<{ account: string; rows: string }>({
-      sql: sql`SELECT ${account} AS account, toString(count()) AS rows FROM ${id(table)}
-        WHERE ${where} GROUP BY account`,
+    const found = await store.rows<{ account: string; rows: string; deletions: string }>({
+      sql: sql`SELECT ${account} AS account, toString(count()) AS rows, (SELECT toString(count()) FROM system.mutations
+          WHERE database = currentDatabase() AND table = ${table} AND NOT is_done) AS deletions
+        FROM ${id(table)} WHERE ${where} GROUP BY account`,
     })
     if (found.length === 0) return
+    if (found[0]?.deletions !== '0') {
+      throw new Fault(
+        'STORE_UNREACHABLE',
+        `an earlier deletion from ${table} is not carried out yet`,
+      )
+    }
     if (pass === passesMax) break
     for (const row of found)
       counts.set(row.account, (counts.get(row.account) ?? 0) + Number(row.rows))

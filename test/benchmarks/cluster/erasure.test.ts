@@ -1,0 +1,66 @@
+import { t } from 'tap'
+import { eraseDue } from '../../../pipeline/steps/erase.js'
+import { createLineOn } from '../../pipeline/by-hand.js'
+import { profile } from '../../pipeline/customers/registering.js'
+import { createErasing } from '../../pipeline/steps/erasing.js'
+import { lag, synchronize } from '../../rig/replicas/lag.js'
+import { createReplicas } from '../../rig/replicas/start.js'
+import { createMoving, repeat } from './moving.js'
+
+const world = await createReplicas({ ...profile, store: { durability: 'one' } })
+t.teardown(() => world.close())
+const { r1, r2 } = world.stores
+
+/** Whether the other replica answers a statement. */
+let isElsewhere: (statement: string) => boolean = () => false
+let isAway = false
+const client = createMoving(world, (statement, { failOver }) => {
+  const isDue = isElsewhere(statement)
+  if (isDue !== isAway) failOver()
+  isAway = isDue
+})
+const line = createLineOn(client.store, t.testdir(), {})
+const { known, terminate, load } = createErasing(line)
+
+const nextOf = (account: string) => `${account}-next`
+
+/** An account that is to be erased, and who came behind it. */
+async function succeeded(account: string): Promise<void> {
+  for (const [month, one] of [account, nextOf(account)].entries()) {
+    const place = { accountNumber: one, externalSiteId: account, meterId: account }
+    await known({ ...place, clientId: one })
+    await load(`DEMO_0${month + 7}062024`, {
+      ...place,
+      startsAt: `2024-0${month + 6}-02T05:00:00Z`,
+    })
+  }
+  await terminate({ account_number: account })
+  await synchronize(r2)
+}
+
+/** Erases while the other replica deletes nothing from some tables, and answers some statements. */
+async function eraseBeside(tables: readonly string[], answers: typeof isElsewhere): Promise<void> {
+  await lag(r2, 'replication queues', { to: 'STOP', tables })
+  isElsewhere = answers
+  await repeat(() => eraseDue(line.context, { replicaSeconds: 1 }))
+  isElsewhere = () => false
+  await lag(r2, 'replication queues', { to: 'START', tables })
+  await repeat(() => eraseDue(line.context, { replicaSeconds: 600 }))
+}
+
+t.test('a row is counted once, whichever server says how many are left', async (t) => {
+  await succeeded('COUNTED')
+  let looks = 0
+  await eraseBeside(['usage_read'], (statement) => {
+    const isLook = /^SELECT account_number AS account, .* FROM `usage_read`/s.test(statement)
+    if (isLook) looks++
+    return looks === 2 && (isLook || statement.startsWith('INSERT INTO published_rows'))
+  })
+  t.ok(looks >= 2, 'it has moved')
+  const rows = await r1.rows({
+    sql: `SELECT toUInt32(counts['usage_read']) AS counted, (
+        SELECT toInt32(sum(rows)) FROM published_rows FINAL WHERE kind = 'erased' AND target = 'usage_read') AS entered
+      FROM erasure FINAL WHERE account_number = 'COUNTED'`,
+  })
+  t.same(rows, [{ counted: 1, entered: -1 }])
+})
