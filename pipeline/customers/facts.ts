@@ -121,7 +121,7 @@ export function factsByMeter(facts: readonly Fact[]): readonly MeterFacts[] {
     const byAccount = indexBy(all, ({ accountNumber }) => accountNumber)
     const meters = new Set(own.map(({ meterId }) => meterId).filter((meterId) => meterId !== ''))
     return [...meters].map((meterId) => {
-      const here = byMeter.get(meterId) ?? []
+      const here = withoutErased(byMeter.get(meterId) ?? [])
       const accounts = new Set(here.filter(isTie).map(({ accountNumber }) => accountNumber))
       accounts.delete('')
       const ofAccounts = [...accounts]
@@ -130,6 +130,19 @@ export function factsByMeter(facts: readonly Fact[]): readonly MeterFacts[] {
       return { meterId, externalSiteId, site: [...new Set([...here, ...ofAccounts])] }
     })
   })
+}
+
+/** The order of an erasure, behind that of all terminations: the highest of UInt64. */
+const erasedOrder = 2 ** 64
+
+/**
+ * Leaves out the facts of accounts that are erased at a meter: what represents them has their number, and a server
+ * may not have deleted them yet.
+ */
+function withoutErased(here: readonly Fact[]): readonly Fact[] {
+  const isErasure = (fact: Fact) => fact.kind === 'ended' && fact.order === erasedOrder
+  const accounts = new Set(here.filter(isErasure).map(({ accountNumber }) => accountNumber))
+  return here.filter((fact) => isErasure(fact) || !accounts.has(fact.accountNumber))
 }
 
 const ofRecords: readonly Fact['kind'][] = ['seen', 'gone', 'closed', 'left']

@@ -1,7 +1,8 @@
 import { t } from 'tap'
+import { endClients } from '../../../pipeline/customers/registrations.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { createLineOn } from '../../pipeline/by-hand.js'
-import { profile } from '../../pipeline/customers/registering.js'
+import { profile, registeringAt } from '../../pipeline/customers/registering.js'
 import { createErasing } from '../../pipeline/steps/erasing.js'
 import { lag, synchronize } from '../../rig/replicas/lag.js'
 import { createReplicas } from '../../rig/replicas/start.js'
@@ -63,4 +64,21 @@ t.test('a row is counted once, whichever server says how many are left', async (
       FROM erasure FINAL WHERE account_number = 'COUNTED'`,
   })
   t.same(rows, [{ counted: 1, entered: -1 }])
+})
+
+t.test('the next tenant can leave, whichever server said who was there', async (t) => {
+  await succeeded('LEFT')
+  let [isErased, looks] = [false, 0]
+  await eraseBeside(['registration_fact', 'account_meter'], (statement) => {
+    isErased ||= statement.startsWith('ALTER TABLE `tenancy` DELETE')
+    const isDue = isErased && /^SELECT.* FROM (registration_fact|account_meter)/s.test(statement)
+    if (isDue) looks++
+    return isDue
+  })
+  t.ok(looks > 0, 'it has moved')
+  await endClients(registeringAt(client.store), [nextOf('LEFT')], 'left')
+  const seen = await r1.rows({
+    sql: `SELECT account_number, client_ids FROM registered_usage WHERE meter_id = 'LEFT'`,
+  })
+  t.same(seen, [])
 })
