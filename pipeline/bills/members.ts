@@ -3,6 +3,7 @@ import type { PlanDays } from '../../schemas/rating/plan.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
+import { onServerOf } from '../whole.js'
 import type { Period } from './period.js'
 
 /** The tables that a run works in and drops when it has ended. */
@@ -101,7 +102,7 @@ export async function gatherMembers(
         )
         ARRAY JOIN arrayFilter(c -> c.1 = ${cycleId} AND c.2 <= c.3, cycles) AS own
       ) AS t
-      WHERE notEmpty(holds)`,
+      WHERE notEmpty(holds) AND ${onServerOf(tables.masks)}`,
   })
 }
 

@@ -24,7 +24,7 @@ import { daysAhead } from './project.js'
 import { type BillCounts, type Inputs, newestFile, publishBills } from './publish.js'
 import { readRates } from './rates.js'
 import { newestDay } from './scan/reads.js'
-import { sumReads } from './scan/sum-reads.js'
+import { beginRun, sumReads } from './scan/sum-reads.js'
 import { gatherBilled } from './variance/billed.js'
 import { reconcileBills, type VarianceSummary } from './variance/reconcile.js'
 
@@ -81,6 +81,7 @@ async function compute(context: BillContext, run: BillRun): Promise<BillSummary>
   const clock = createClock()
   // Files that are published from here on may or may not be seen; they count as not seen.
   const newest = await newestFile(store)
+  await beginRun(store, tables)
   const [rates] = await Promise.all([
     readRates(store, profile.companyCodes),
     gatherMembers(store, tables, { period, profile, ...toScanned(context, run) }),

@@ -15,7 +15,7 @@ import { createPlans } from '../price.js'
 import { newestFile } from '../publish.js'
 import { type RatesInForce, readRates } from '../rates.js'
 import { dropLeft, layOut, localDay, nameRun } from '../run.js'
-import { sumReads } from '../scan/sum-reads.js'
+import { beginRun, sumReads } from '../scan/sum-reads.js'
 import {
   type ComparisonCount,
   countComparisons,
@@ -136,6 +136,7 @@ async function comparePeriod(comparing: Comparing, period: Period): Promise<void
   const run = `${comparing.run}_${period.first.replaceAll('-', '')}`
   const tables = tablesOf(run)
   try {
+    await beginRun(store, tables)
     await gatherMembers(store, tables, { period, profile })
     const [first, last] = [toDays(period.first), toDays(period.last)]
     const plans = layOut(context, rates.book, { from: first - 1, to: last + 1 })

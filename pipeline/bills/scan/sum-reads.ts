@@ -4,6 +4,7 @@ import type { Projection } from '../../../schemas/rating/projection.js'
 import { slotsOf } from '../../../schemas/rating/slots.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { toClickHouseTime } from '../../store/columns.js'
+import { createCatchUp } from '../../store/replicas.js'
 import {
   bucketsOf,
   type Compilation,
@@ -15,6 +16,7 @@ import {
 } from '../compile.js'
 import type { BillContext, BillRun } from '../context.js'
 import { dayBucketsOf, toDayMasks } from '../costs/spread.js'
+import type { RunTables } from '../members.js'
 import { createMasks } from '../price.js'
 import { project } from '../project.js'
 import type { Scan } from './reads.js'
@@ -38,6 +40,17 @@ export interface SumInputs {
 
 /** The classes by which the vectors of each pass were made. */
 export type BucketsByPass = ReadonlyMap<number, PriceBuckets>
+
+/**
+ * Creates the first tables of a run, and waits until the server that has them has all that was published before: no
+ * other one can answer what names a table of the run.
+ */
+export async function beginRun(store: Store, tables: RunTables): Promise<void> {
+  await Promise.all(
+    [createVectors(tables.vectors), createMasks(tables)].map((one) => store.command(one)),
+  )
+  await createCatchUp(store)()
+}
 
 /**
  * Brings the reads of all members into vectors: nearly all in one pass, then the few that it leaves.
@@ -68,9 +81,6 @@ export async function sumReads(
     const past = projection === undefined ? {} : { past: projection.past }
     return { tables, slots, classes, dayBuckets, period: days, ...asOf, ...past }
   }
-  await Promise.all(
-    [createVectors(tables.vectors), createMasks(tables)].map((one) => store.command(one)),
-  )
   const whole = await scanOf(scanPasses.whole)
   await store.command(scanWhole(whole, await metersOf(store, countAlone(tables))))
   if ((await metersOf(store, countLeft(tables))) > 0) await store.command(scanLeft(whole))
