@@ -2,6 +2,7 @@ import type { BillStatus } from '../../schemas/rating/kind.js'
 import { publishSubjects } from '../ledger/publication.js'
 import type { Store } from '../store/clickhouse.js'
 import { sql, typed } from '../store/sql.js'
+import { onServerOf } from '../whole.js'
 import type { BillContext, BillRun } from './context.js'
 import { toShortfall } from './price.js'
 import type { RatesInForce } from './rates.js'
@@ -23,7 +24,7 @@ export interface BillCounts {
 /** Sums up the bills of a run, writes its row and publishes it: from then on readers see its bills. */
 export async function publishBills(
   context: BillContext,
-  { run, period, request }: BillRun,
+  { run, period, request, tables }: BillRun,
   inputs: Inputs,
 ): Promise<BillCounts> {
   const { store, profile, now } = context
@@ -34,7 +35,7 @@ export async function publishBills(
           status = 'projected' AND bill_row.reason != '', shortfall['incomplete'], bill_row.reason) AS reason,
         toString(count()) AS n,
         toString(sum(sum(ifNull(bill_row.total, toDecimal64(0, 6)))) OVER ()) AS all
-      FROM bill_row WHERE run = ${run}
+      FROM bill_row WHERE run = ${run} AND ${onServerOf(tables.masks)}
       GROUP BY status, reason ORDER BY count() DESC, status, reason`,
   })
   const bills: Partial<Record<BillStatus, number>> = {}

@@ -1,5 +1,6 @@
 import type { Statement } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql } from '../../store/sql.js'
+import { onServerOf } from '../../whole.js'
 import type { RunTables } from '../members.js'
 import { amounts, blocks, joined, type Pricing, whyOf } from '../price.js'
 
@@ -91,10 +92,11 @@ export interface ComparisonCount {
   readonly comparisons: number
 }
 
-export function countComparisons(run: string): Statement {
+/** Asked of the server of a table. */
+export function countComparisons(run: string, table: string): Statement {
   return {
     sql: sql`SELECT toString(status) AS status, if(status = 'incomplete', '', reason) AS reason, toUInt32(count()) AS comparisons
-      FROM rate_comparison_row WHERE run = ${run}
+      FROM rate_comparison_row WHERE run = ${run} AND ${onServerOf(table)}
       GROUP BY status, reason ORDER BY comparisons DESC, status, reason`,
   }
 }

@@ -9,6 +9,7 @@ import type { PlanContext } from '../../../schemas/rating/plan.js'
 import type { PriceBuckets } from '../../../schemas/rating/price-buckets.js'
 import type { Store } from '../../store/clickhouse.js'
 import { id, type Sql, sql } from '../../store/sql.js'
+import { onServerOf } from '../../whole.js'
 import { type Compilation, type CompiledPlan, toMaskRows, toPlanRow } from '../compile.js'
 import type { Pricing } from '../price.js'
 import { neutralisePlans } from './plans.js'
@@ -54,7 +55,7 @@ export async function reconcileBills(reconciliation: Reconciliation): Promise<Va
   if (prices.length > 0) await store.command(neutralisePrices(pricing, prices))
   await store.command(neutralisePlans(pricing))
   await store.command(writeVariances(pricing))
-  return summarise(store, pricing.run)
+  return summarise(store, pricing)
 }
 
 type Open = Pick<NumberedCounterfactual, 'base' | 'shiftBefore'> & { readonly of: CompiledPlan }
@@ -109,15 +110,15 @@ async function numberCounterfactuals(
   return numbered
 }
 
-async function summarise(store: Store, run: string): Promise<VarianceSummary> {
+async function summarise(store: Store, { run, tables }: Pricing): Promise<VarianceSummary> {
   const counts = await store.rows<{ quantity: string; cost: string; n: string }>({
     sql: sql`SELECT toString(quantity_status) AS quantity, toString(cost_status) AS cost, toString(count()) AS n
-      FROM bill_variance_row WHERE run = ${run} GROUP BY quantity, cost ORDER BY quantity, cost`,
+      FROM bill_variance_row WHERE run = ${run} AND ${onServerOf(tables.masks)} GROUP BY quantity, cost ORDER BY quantity, cost`,
   })
   const causes = await store.rows<{ cause: Cause; bills: string; dollars: string }>({
     sql: sql`SELECT cause, toString(count()) AS bills, toString(sum(worth)) AS dollars
       FROM bill_variance_row ARRAY JOIN mapKeys(cost_causes) AS cause, mapValues(cost_causes) AS worth
-      WHERE run = ${run} GROUP BY cause ORDER BY abs(sum(worth)) DESC, cause`,
+      WHERE run = ${run} AND ${onServerOf(tables.masks)} GROUP BY cause ORDER BY abs(sum(worth)) DESC, cause`,
   })
   const quantity: Record<string, number> = {}
   const cost: Record<string, number> = {}

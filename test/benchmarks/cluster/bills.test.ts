@@ -1,4 +1,5 @@
 import { t } from 'tap'
+import { compare } from '../../../pipeline/bills/compare/compare.js'
 import { billRig, steady } from '../../pipeline/bills/rig.js'
 import { customerAt, profile } from '../../pipeline/customers/registering.js'
 import { lag, synchronize } from '../../rig/replicas/lag.js'
@@ -58,6 +59,7 @@ async function runBeside(run: () => Promise<unknown>, before: RegExp, stays: boo
 const moments: readonly (readonly [RegExp, boolean])[] = [
   [/^CREATE TABLE `bill_vector_/, true],
   [/^CREATE TABLE `bill_member_/, true],
+  [/^SELECT toString\(status\) AS status, .* AS shortfall,/, false],
 ]
 for (const [before, stays] of moments) {
   t.test(`bills are of the files that their run names: ${before}`, async (t) => {
@@ -70,3 +72,12 @@ for (const [before, stays] of moments) {
     t.same(runs, [{ bills: 148, sum: 148, is_newest: 1 }])
   })
 }
+
+t.test('a comparison counts all that it has compared', async (t) => {
+  const before = /FROM rate_comparison_row\s+WHERE run = /
+  t.ok(await runBeside(() => compare(rig.context()), before, true), 'it has moved')
+  const runs = await r1.rows({
+    sql: 'SELECT toUInt32(meters) AS meters, comparisons FROM comparison_run',
+  })
+  t.same(runs, [{ meters: 1, comparisons: { compared: '1' } }])
+})
