@@ -23,13 +23,14 @@ export function guardCis(cis: Cis, options: GuardOptions): GuardedCis {
   const { breakerFailures, breakerSeconds, now } = options
   const share = createSingleFlight<CisRecord | undefined>()
   let failures = 0
+  let last = ''
   let openUntil = 0
   let isTrying = false
   const attempt = async (clientId: string): Promise<CisRecord | undefined> => {
     if (failures >= breakerFailures) {
       if (isTrying || now() < openUntil) {
-        const detail = `circuit breaker open after ${failures} consecutive failures`
-        throw new Fault('CIS_UNREACHABLE', detail)
+        const pause = `not called for up to ${breakerSeconds} s after ${failures} failures in a row`
+        throw new Fault('CIS_UNREACHABLE', `${last}; ${pause}`)
       }
       isTrying = true
     }
@@ -40,6 +41,7 @@ export function guardCis(cis: Cis, options: GuardOptions): GuardedCis {
     } catch (error) {
       if (error instanceof Fault && error.code === 'CIS_UNREACHABLE') {
         failures++
+        last = error.detail
         openUntil = now() + breakerSeconds * 1_000
       }
       throw error
