@@ -175,6 +175,16 @@ export async function readQuarantined(
   })
 }
 
+/**
+ * Reasons in place of a detail that names a statement. A file waits until its next attempt succeeds, so
+ * that a reason has to be true when ClickHouse answers again, too.
+ */
+const attempts: Partial<Record<FaultCode, string>> = {
+  STORE_UNREACHABLE:
+    'ClickHouse did not answer the last attempt; the next one follows automatically',
+  STORE_BUSY: 'ClickHouse was busy at the last attempt; the next one follows automatically',
+}
+
 /** Without an answer of the queues, every unfinished file waits for Redis. */
 function listWaiting(
   unfinished: readonly Unfinished[],
@@ -183,8 +193,9 @@ function listWaiting(
   const held = new Map<number, StuckFile>()
   for (const { arrival: number, code, detail, since } of waits ?? []) {
     if (number === undefined) continue
+    const reason = attempts[code] ?? detail
     for (const { arrival, file } of filesOf(number, unfinished)) {
-      held.set(arrival, toStuck({ arrival, file, since, fault: code, reason: detail }))
+      held.set(arrival, toStuck({ arrival, file, since, fault: code, reason }))
     }
   }
   for (const one of unfinished) {

@@ -3,7 +3,7 @@ import { evaluateRules } from '../../../infra/alerts/rules.js'
 import { readBills } from '../../../infra/commands/output/bill-status.js'
 import { readOpenRuns } from '../../../infra/commands/output/failing-runs.js'
 import { dismissProblems } from '../../../infra/operations/dismiss.js'
-import { readProblems } from '../../../infra/operations/problems.js'
+import { readProblems, readProblemsOf } from '../../../infra/operations/problems.js'
 import { compare } from '../../../pipeline/bills/compare/compare.js'
 import { failureColumns } from '../../../pipeline/bills/failure.js'
 import { recordPeriod } from '../../../pipeline/bills/periods.js'
@@ -95,6 +95,18 @@ t.test('a run by hand ends a failure', async (t) => {
   t.same([await open(), await alerted()], [[], []])
   await failBills(30)
   t.same(await open(), ['bill:7:2026-01-01'], 'it fails again')
+})
+
+t.test('a file that waits for ClickHouse is listed without the statement', async (t) => {
+  const detail = 'ClickHouse did not answer (ECONNREFUSED): SELECT if(a, b, c) AS id'
+  const wait = { job: 'load', arrival: 99, code: 'STORE_UNREACHABLE', detail, since: now } as const
+  const { waiting } = await readProblemsOf({ store, queues: { waits: async () => [wait] } })
+  const reason = 'ClickHouse did not answer the last attempt; the next one follows automatically'
+  t.match(
+    waiting,
+    [{ arrival: 99, code: 'STORE_UNREACHABLE', reason }],
+    'true after the outage too',
+  )
 })
 
 t.test('servers that do not answer are listed, and nothing hangs', async (t) => {
