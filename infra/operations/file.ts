@@ -50,6 +50,8 @@ export interface FileDetail {
   readonly todo: string
   /** Undefined until the file is received. */
   readonly receipt: Receipt | undefined
+  /** Of quantities in usage files, unless the registration of a meter says otherwise; else empty. */
+  readonly unit: string
   readonly clock: Profile['usage']['clock']
   readonly clockChanges: readonly ClockChange[]
   readonly rejectKinds: readonly RejectKind[]
@@ -86,12 +88,14 @@ export async function readFileDetail(context: FileContext, number: number): Prom
     listDownloads(context, arrival),
   ])
   const fault = state?.fault ?? ''
+  const units: Readonly<Record<string, string>> = profile.usage.unit
   return {
     ...shownOf(arrival),
     status: state?.status ?? 'arrived',
     fault,
     todo: fault in faultCodes ? faultCodes[fault as FaultCode].meaning : '',
     receipt: state && toReceipt(state, first),
+    unit: units[state?.feed ?? ''] ?? '',
     clock: profile.usage.clock,
     clockChanges: state === undefined ? [] : clockChanges(state, zone),
     rejectKinds,

@@ -55,12 +55,14 @@ function copies({ location, downloads }: FileDetail): Content {
   return html`<p>Location: <span class="file">${place}</span></p><p>${links}</p>`
 }
 
-function outcomes({ receipt }: FileDetail): Content {
+function outcomes({ receipt, unit }: FileDetail): Content {
   if (receipt === undefined) return ''
   const { rows, quantity, held, notes = [] } = receipt
   const quantities: Readonly<Record<string, string>> = { ...quantity, held: held?.quantity ?? '' }
   const counted = table(
-    'Rows by outcome',
+    unit === ''
+      ? 'Rows by outcome'
+      : `Rows by outcome; quantities in ${unit}, the unit of the profile`,
     [
       { title: 'outcome', cell: ([name]) => name },
       { title: 'rows', right: true, cell: ([, number]) => countText(number) },

@@ -85,6 +85,7 @@ t.test("a file's page shows the date order, rejected rows and actions", async (t
   const text = async () => (await page.locator('main').textContent()) ?? ''
   await until(async () => /P-0,3\/4\/2024 0:00,n\/a/.test(await text()))
   t.match(await text(), /Order of day and month.*Proof\S/)
+  t.match(await text(), /Rows by outcome; quantities in kWh, the unit of the profile/)
   t.match(await text(), /Rows in the repeated hour/)
   t.match(await text(), /NOT_A_NUMBERTotalUnit12line \d+: .*line \d+: .*line \d+: /s)
   const kinds = page.locator('#rejects ~ .scroll').first()
