@@ -39,7 +39,7 @@ function files({ day, counts, files }: Today): Content {
   const statuses = [...new Set(counts.map(({ status }) => status))]
   const of = (feed: string, status: string) =>
     counts.find((one) => one.feed === feed && one.status === status)?.files ?? 0
-  const counted = table(
+  const byFeed = table(
     `Files of ${day} by feed and state`,
     [
       { title: 'feed', cell: (feed) => feed || 'unknown' },
@@ -59,14 +59,35 @@ function files({ day, counts, files }: Today): Content {
       { title: 'state', cell: ({ status }) => badge(status) },
       { title: 'fault', cell: (file) => file.fault || rejectsText(file) },
       { title: 'arrived, UTC', cell: ({ arrivedAt }) => arrivedAt.slice(11, 16) },
-      { title: 'rows', right: true, cell: (file) => countText(rowsOf(file)) },
-      { title: 'accepted', right: true, cell: ({ accepted }) => countText(accepted) },
-      { title: 'rejected', right: true, cell: ({ rejected }) => countText(rejected) },
+      { title: 'rows', right: true, cell: (file) => counted(file, rowsOf(file)) },
+      ...outcomes
+        .filter((one) => always.has(one) || files.some((file) => file[one] > 0))
+        .map((one) => ({
+          title: one,
+          right: true,
+          cell: (file: FileShown) => counted(file, file[one]),
+        })),
       { title: 'size', right: true, cell: (file) => bytes(file.bytes) },
     ],
     files,
   )
-  return html`${counted}${listed}`
+  return html`${byFeed}${listed}`
+}
+
+/** Where the rows of a file went; with the accepted ones they add up to all. */
+const outcomes = [
+  'accepted',
+  'duplicate',
+  'superseded',
+  'rejected',
+  'unregistered',
+  'held',
+] as const satisfies readonly (keyof FileShown)[]
+const always: ReadonlySet<string> = new Set(['accepted', 'rejected'])
+
+/** Nothing is known of the rows of a file that has only arrived. */
+function counted({ status }: FileShown, rows: number): string {
+  return status === 'arrived' ? '' : countText(rows)
 }
 
 function rejectsText({ status, rejected }: FileShown): string {

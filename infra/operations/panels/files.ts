@@ -18,7 +18,10 @@ export interface FileShown {
   readonly bytes: number
   readonly read: number
   readonly accepted: number
+  readonly duplicate: number
+  readonly superseded: number
   readonly rejected: number
+  readonly unregistered: number
   readonly held: number
   /** Rows with a load receipt, for a file without a verdict. */
   readonly loaded: number
@@ -37,7 +40,8 @@ export interface Today {
 
 const joined = sql`(SELECT * FROM arrival WHERE arrival >= first) AS a
   LEFT JOIN (
-    SELECT arrival, status, feed, fault, rows_read, rows_accepted, rows_rejected, rows_held
+    SELECT arrival, status, feed, fault, rows_read, rows_accepted, rows_duplicate, rows_superseded,
+      rows_rejected, rows_unregistered, rows_held
     FROM file_state FINAL WHERE arrival >= first
   ) AS s ON s.arrival = a.arrival`
 
@@ -68,7 +72,9 @@ export async function readToday(source: PanelSource): Promise<Today> {
           formatDateTime(a.arrived_at, '%FT%TZ') AS arrivedAt, toFloat64(a.bytes) AS bytes,
           toFloat64(s.rows_read) AS read,
           if(status = 'published', toFloat64(s.rows_accepted), 0) AS accepted,
-          toFloat64(s.rows_rejected) AS rejected, toFloat64(s.rows_held) AS held,
+          toFloat64(s.rows_duplicate) AS duplicate, toFloat64(s.rows_superseded) AS superseded,
+          toFloat64(s.rows_rejected) AS rejected, toFloat64(s.rows_unregistered) AS unregistered,
+          toFloat64(s.rows_held) AS held,
           toFloat64(r.loaded) AS loaded
         FROM ${joined}
         LEFT JOIN (

@@ -105,7 +105,7 @@ t.test('a published file with rejected rows is listed as one with rejects', asyn
   const file = (arrival: number, more: object) => ({
     ...{ arrival, name: `${arrival}.csv`, source: 'inbox', feed: 'Electric', status: 'published' },
     ...{ fault: '', arrivedAt: '2026-03-04T05:06:07Z', bytes: 1, read: 2, accepted: 2 },
-    ...{ rejected: 0, held: 0, loaded: 2, ...more },
+    ...{ duplicate: 0, superseded: 0, rejected: 0, unregistered: 0, held: 0, loaded: 2, ...more },
   })
   const figures: Today = {
     day: '2026-03-04',

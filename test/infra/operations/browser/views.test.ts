@@ -1,0 +1,56 @@
+import t, { type Test } from 'tap'
+import type { PanelUpdate } from '../../../../infra/operations/live.js'
+import type { Today } from '../../../../infra/operations/panels/files.js'
+import { createBrowser } from '../../../rig/chromium.js'
+import { createStand } from '../stand.js'
+
+/** The page of a screen with the figures of one panel. */
+async function openPanel(t: Test, name: string, figures: unknown) {
+  const watch = (onUpdate: (update: PanelUpdate) => void) => {
+    onUpdate({ name, at: new Date().toISOString(), figures })
+    return () => undefined
+  }
+  const { address } = await createStand(t, { watch })
+  const page = await (await createBrowser(t)).newPage({ viewport: { width: 1_440, height: 900 } })
+  await page.goto(address)
+  const panel = page.locator(`[data-panel="${name}"]`)
+  return { page, panel }
+}
+
+const none = { read: 0, accepted: 0, duplicate: 0, superseded: 0, rejected: 0 }
+const file = (arrival: number, more: object) => ({
+  ...{ arrival, name: `${arrival}.csv`, source: 'inbox', feed: 'Electric', status: 'published' },
+  ...{ fault: '', arrivedAt: '2026-03-04T05:06:07Z', bytes: 1, ...none },
+  ...{ unregistered: 0, held: 0, loaded: 0, ...more },
+})
+const today = (...files: Today['files']): Today => ({
+  day: '2026-03-04',
+  counts: [{ feed: 'Electric', status: 'published', files: files.length }],
+  files,
+})
+
+t.test(
+  'the rows of each file add up: what was neither accepted nor rejected is listed',
+  async (t) => {
+    const figures = today(
+      file(3, { status: 'arrived', feed: '' }),
+      file(2, { read: 20, duplicate: 18, rejected: 2, loaded: 20 }),
+      file(1, { read: 9, superseded: 9, loaded: 9 }),
+    )
+    const { panel } = await openPanel(t, 'files', figures)
+    const listed = panel.locator('table').last()
+    await listed.locator('tbody tr').first().waitFor()
+    const titles = (await listed.locator('th').allInnerTexts()).slice(4, -1)
+    t.same(titles, ['rows', 'accepted', 'duplicate', 'superseded', 'rejected'])
+    const cells = await Promise.all(
+      (await listed.locator('tbody tr').all()).map(async (row) =>
+        (await row.locator('td').allInnerTexts()).slice(4, -1),
+      ),
+    )
+    t.same(cells, [
+      ['', '', '', '', ''],
+      ['20', '0', '18', '0', '2'],
+      ['9', '0', '0', '9', '0'],
+    ])
+  },
+)
