@@ -1,5 +1,6 @@
 import type { HealedShown } from '../../commands/output/healed-shown.js'
 import { type Content, empty, table } from './elements.js'
+import { html } from './lit-html.js'
 import { countText, printableText } from './text.js'
 
 /** Restarts of parts and outages of servers, sources and systems that are over. */
@@ -15,7 +16,8 @@ export function healed(shown: readonly HealedShown[]): Content {
       { title: 'times', right: true, cell: ({ times }) => countText(times) },
       {
         title: 'reason',
-        cell: ({ code, detail }) => printableText(code === '' ? detail : `${code}: ${detail}`),
+        cell: ({ code, detail }) =>
+          html`<span class="file">${printableText(code === '' ? detail : `${code}: ${detail}`)}</span>`,
       },
     ],
     shown,

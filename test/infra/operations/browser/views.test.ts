@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { PanelUpdate } from '../../../../infra/operations/live.js'
 import type { Today } from '../../../../infra/operations/panels/files.js'
 import { createBrowser } from '../../../rig/chromium.js'
+import { hasAllColumns } from '../../../story/rig/browser-page.js'
 import { createStand } from '../stand.js'
 
 /** The page of a screen with the figures of one panel. */
@@ -54,3 +55,17 @@ t.test(
     ])
   },
 )
+
+t.test('the reason of an outage that is over is in sight on a screen', async (t) => {
+  const at = { began: '2026-03-04 05:06:07', healed: '2026-03-04 05:07:08', times: 1 }
+  const { page, panel } = await openPanel(t, 'healed', [
+    {
+      ...{ name: 'identity provider https://login.example.com', event: 'responds again', ...at },
+      code: 'IDENTITY_UNREACHABLE',
+      detail:
+        'no response from the identity provider at https://login.example.com (socket hang up)',
+    },
+  ])
+  await panel.locator('tbody tr').waitFor()
+  t.ok(await hasAllColumns(page))
+})
