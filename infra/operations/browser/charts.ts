@@ -56,6 +56,11 @@ function clocks(_: unknown, ticks: number[]): string[] {
   return ticks.map((at) => clockText(at, second - first < 60))
 }
 
+/** Least distance of two times in pixels: half an hour may have times with seconds, which take 55. */
+function timesApart(...[, , min, max]: [unknown, number, number, number]): number {
+  return max - min < 1_800 ? 75 : 50
+}
+
 /** The first step begins at the time before it, where nothing is drawn. */
 function withFirstStep({ values, bars }: Line): readonly (number | null)[] {
   const first = values.findIndex((value) => value !== null)
@@ -98,7 +103,7 @@ function draw(at: Chart['at'], lines: Chart['lines']): HTMLElement {
         },
       },
       axes: [
-        { ...axis, values: clocks },
+        { ...axis, space: timesApart, values: clocks },
         { ...axis, size: 76, values: (_: unknown, ticks: number[]) => ticks.map(rough) },
       ],
       series: [

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import type { PanelUpdate } from '../../../../infra/operations/live.js'
 import type { Today } from '../../../../infra/operations/panels/files.js'
+import type { GatewayShown } from '../../../../infra/operations/panels/gateway.js'
 import { createBrowser } from '../../../rig/chromium.js'
 import { hasAllColumns } from '../../../story/rig/browser-page.js'
 import { createStand } from '../stand.js'
@@ -68,4 +69,26 @@ t.test('the reason of an outage that is over is in sight on a screen', async (t)
   ])
   await panel.locator('tbody tr').waitFor()
   t.ok(await hasAllColumns(page))
+})
+
+t.test('the times below a chart do not touch', async (t) => {
+  const moments = Array.from({ length: 3 }, (_, index) => {
+    return { at: 1_000 + 5 * index, perSecond: 1, median: null, slow: null }
+  })
+  const figures: GatewayShown = { address: 'http://gateway', moments, answers: [] }
+  const { page } = await openPanel(t, 'gateway', figures)
+  await page.locator('canvas').waitFor()
+  await page.waitForTimeout(300)
+  const gaps = (await page.evaluate(`(() => {
+    const canvas = document.querySelector('canvas')
+    const { width, height } = canvas
+    const rows = Math.round(30 * devicePixelRatio)
+    const { data } = canvas.getContext('2d').getImageData(0, height - rows, width, rows)
+    const inked = Array.from({ length: width }, (_, x) =>
+      Array.from({ length: rows }, (_, y) => data[4 * (y * width + x) + 3]).some((one) => one > 60))
+    const starts = inked.flatMap((is, x) => (is ? [x] : []))
+    return starts.flatMap((x, at) => (at > 0 && x - starts[at - 1] > 5 ? [x - starts[at - 1]] : []))
+  })()`)) as number[]
+  t.ok(gaps.length > 0, 'there are several')
+  t.ok(Math.min(...gaps) > 10, `${gaps}`)
 })
