@@ -79,5 +79,9 @@ export function attention(found: Attention): Content {
     return items.length === 0 ? '' : html`<div class="stale">${age}${list}</div>`
   }
   if (items.length > 0) return list
-  return away.length > 0 ? '' : empty('No problems. No file is waiting or quarantined.')
+  return away.length > 0
+    ? ''
+    : empty(
+        'No file is waiting or quarantined, nothing is missing, and no source, system or bill run fails. Late data is listed under Data freshness.',
+      )
 }

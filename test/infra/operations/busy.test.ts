@@ -35,7 +35,7 @@ t.test('a busy ClickHouse is not unreachable: the last figures stay, with their 
   const { page, errors } = await openPage(browser, `${address}/`)
   const servers = async () => (await page.locator('#servers').textContent()) ?? ''
   await shows(page, 'files', /DEMO_05032024_Electric\.csv/)
-  await shows(page, 'attention', /No problems/)
+  await shows(page, 'attention', /No file is waiting/)
   const load = holdEngine()
   await shows(page, 'files', /ClickHouse is busy; figures of \d\d:\d\d:\d\d UTC, .* old/)
   t.match(await panelText(page, 'files'), /DEMO_05032024_Electric\.csv/)

@@ -32,7 +32,7 @@ const markup = '<img src=x onerror=alert(1)>_05032024_Electric.csv'
 const { page: overview, errors: overviewErrors } = await open('/')
 
 t.test('without data, each panel says so', async (t) => {
-  await shows(overview, 'attention', /No problems/)
+  await shows(overview, 'attention', /No file is waiting/)
   await shows(overview, 'files', /No files have arrived/)
   await shows(overview, 'minutes', /No rows were processed/)
   await shows(overview, 'freshness', /No usage has been published/)
