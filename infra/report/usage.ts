@@ -6,22 +6,26 @@ import { figure, tableOf } from './elements.js'
 import type { DayFact, ReportFacts, ShapeFact } from './facts.js'
 import { html, type Markup } from './html.js'
 
+const rest =
+  'Nothing is expected on the other days, which are outside the span of the stored reads.'
+
 /** Expected and present reads of each day. */
 export function completenessSection({ days }: ReportFacts): Markup {
   const sum = (of: (day: DayFact) => number) => days.reduce((all, day) => all + of(day), 0)
   const [expected, present] = [sum((day) => day.expected), sum((day) => day.present)]
   const short = days.filter((day) => day.present < day.expected).length
-  const unknown = days.filter(({ known }) => known === 0).length
+  const known = days.filter((day) => day.known > 0).length
+  const all = counted(days.length, 'day')
   const summary = [
-    `${grouped(present)} of ${grouped(expected)} expected reads are present (${percentOf(present, expected)}).`,
-    `Reads are missing on ${short} of ${counted(days.length, 'day')}.`,
-    ...(unknown > 0 ? [`Outside the span of the stored reads: ${counted(unknown, 'day')}.`] : []),
+    `On ${known === days.length ? '' : `${known} of `}${all}, ${grouped(present)} of ${grouped(expected)} expected reads are present (${percentOf(present, expected)}).`,
+    `Reads are missing on ${short} of ${counted(known, 'day')}.`,
+    ...(known < days.length ? [rest] : []),
   ].join(' ')
   const seriesOf = (of: (day: DayFact) => number) =>
     days.map((day) => (day.known === 0 ? null : of(day)))
   const count = (of: (day: DayFact) => number) => (day: DayFact) =>
     day.known === 0 ? missing : grouped(of(day))
-  if (unknown === days.length) {
+  if (known === 0) {
     return html`<section><h2>Completeness</h2>${nothing('All days are outside the span of the stored reads of these meters.')}</section>`
   }
   return html`<section><h2>Completeness</h2>
