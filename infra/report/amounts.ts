@@ -25,6 +25,11 @@ export function money(amount: string | null): string {
   return amount === null ? missing : rounded(amount, 2)
 }
 
+/** The same with the sign of the currency, where no title names it. */
+export function dollars(amount: string): string {
+  return money(amount).replace(/^-?/, '$&$$')
+}
+
 /** A quantity with its unit. */
 export function energy(quantity: string, unit: string): string {
   return `${rounded(quantity, 3)} ${unit}`.trimEnd()

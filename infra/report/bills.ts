@@ -1,5 +1,5 @@
 import { grouped } from '../commands/output/table.js'
-import { counted, energy, missing, money, percentOf, sumOf } from './amounts.js'
+import { counted, dollars, energy, missing, money, percentOf, sumOf } from './amounts.js'
 import { signedBar, tableOf } from './elements.js'
 import type { CauseFact, OutlierFact, ReportFacts } from './facts.js'
 import { html, type Markup } from './html.js'
@@ -29,7 +29,7 @@ export function totalsSection({ totals, compared }: ReportFacts): Markup {
       'bill',
     )
   const tile = (title: string, amount: string | null, note: string) =>
-    html`<div><dt>${title}</dt><dd><strong>${amount === null ? missing : `$${money(amount)}`}</strong> <span class="note">${note}</span></dd></div>`
+    html`<div><dt>${title}</dt><dd><strong>${amount === null ? missing : dollars(amount)}</strong> <span class="note">${note}</span></dd></div>`
   const [computed, projected] = [ofStatus('computed'), ofStatus('projected')]
   const billed = compared.filter(({ costBilled }) => costBilled !== null)
   const both = compared.filter(({ costDifference }) => costDifference !== null)
@@ -161,7 +161,7 @@ function explanationOf({ costCauses, quantityCauses, unit }: OutlierFact): strin
     Object.entries(parts)
       .filter(([, worth]) => Number(worth) !== 0)
       .sort(([, a], [, b]) => Math.abs(Number(b)) - Math.abs(Number(a)))
-  const ofCost = sorted(costCauses).map(([cause, worth]) => `${spell(cause)} $${money(worth)}`)
+  const ofCost = sorted(costCauses).map(([cause, worth]) => `${spell(cause)} ${dollars(worth)}`)
   const ofQuantity = sorted(quantityCauses).map(
     ([cause, worth]) => `${spell(cause)} ${energy(worth, unit)}`,
   )

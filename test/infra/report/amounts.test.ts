@@ -1,5 +1,13 @@
 import t from 'tap'
-import { counted, energy, money, percentOf, rounded, sumOf } from '../../../infra/report/amounts.js'
+import {
+  counted,
+  dollars,
+  energy,
+  money,
+  percentOf,
+  rounded,
+  sumOf,
+} from '../../../infra/report/amounts.js'
 
 t.test('money has two decimals, rounded half away from zero', async (t) => {
   const cases = {
@@ -13,6 +21,7 @@ t.test('money has two decimals, rounded half away from zero', async (t) => {
   }
   for (const [amount, text] of Object.entries(cases)) t.equal(money(amount), text, amount)
   t.equal(money(null), '–')
+  t.same(['-1234.5', '0', '2'].map(dollars), ['-$1,234.50', '$0.00', '$2.00'])
 })
 
 t.test('energy has a unit and three decimals', async (t) => {
