@@ -77,7 +77,7 @@ export const faultCodes = {
     'No response from ClickHouse. Check that it is up and that its address is right.',
   ),
   STORE_BUSY: passing(
-    'ClickHouse answers, but not this query in time. The figures follow when it is free; system.processes lists what it runs.',
+    'ClickHouse did not answer this query in time: it is busy, or silent for less than 30 seconds. The figures follow when it answers; system.processes lists what it runs.',
   ),
   REPLICA_AWAY: passing(
     'Too few replicas of ClickHouse are up for a change. Start the server that is away; the change is repeated automatically.',
