@@ -1,11 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Fault } from '../../../schemas/fault.js'
 import type { PipelineContext } from '../../context.js'
 import { nameChange } from '../../ledger/announced.js'
+import { newGroup } from '../../ledger/file-state.js'
 import { readLast } from '../../ledger/publication.js'
 import { batchesOf } from '../../store/batches.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
-import { literal, type Sql, sql, typed } from '../../store/sql.js'
+import { createCatchUp } from '../../store/replicas.js'
+import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
+import { derivedOf, dropTables } from '../../store/staging.js'
 import { arrivalOf } from '../../store/versions.js'
+import { onServerOf } from '../../whole.js'
 import { markBuilt, markDays, readStale, type StaleChange, staleOf } from './stale.js'
 import { daySteps } from './steps.js'
 
@@ -33,11 +38,37 @@ export async function buildDays(store: Store, waitMs = 0): Promise<boolean> {
   if (found.length === 0) return false
   const changes = found.map(({ change }) => change)
   const { seq } = await readLast(store)
-  for (const scope of await scopesOf(store, changes)) await store.command(buildScope(scope, seq))
+  // A number without a file: the sweep drops what a worker leaves that dies.
+  const decision = { arrival: newGroup(), decision: 1 }
+  const { days } = derivedOf(decision)
+  try {
+    await findServer(store, days)
+    for (const scope of await scopesOf(store, changes))
+      await store.command(buildScope(sql`${scope} AND ${onServerOf(days)}`, seq))
+  } finally {
+    await dropTables(store, [days])
+  }
   await eraseBefore(store, found, seq)
   await sleep(waitMs)
   await store.command(markBuilt(changes))
   return true
+}
+
+/**
+ * Creates a table by which all days are built on one server, and waits until that one has all reads. Throws
+ * `STORE_UNREACHABLE` while it has some that others have deleted.
+ */
+async function findServer(store: Store, table: string): Promise<void> {
+  await store.command({
+    sql: sql`CREATE TABLE ${id(table)} (one UInt8) ENGINE = MergeTree ORDER BY one`,
+  })
+  await createCatchUp(store, ['usage_read', 'usage_day_row', 'stale_day', 'publication'])()
+  const left = await store.rows({
+    sql: sql`SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = 'usage_read'
+      AND NOT is_done AND ${onServerOf(table)} LIMIT 1`,
+  })
+  if (left.length === 0) return
+  throw new Fault('STORE_UNREACHABLE', 'a deletion from usage_read is not carried out yet')
 }
 
 /** Makes some local days again for all meters, `yyyy-mm-dd`, and all other stale days. */

@@ -32,7 +32,7 @@ async function succeeded(account: string): Promise<void> {
     await known({ ...place, clientId: one })
     await load(`DEMO_0${month + 7}062024`, {
       ...place,
-      startsAt: `2024-0${month + 6}-02T05:00:00Z`,
+      startsAt: `2024-06-02T0${month + 5}:00:00Z`,
     })
   }
   await terminate({ account_number: account })
@@ -81,4 +81,19 @@ t.test('the next tenant can leave, whichever server said who was there', async (
     sql: `SELECT account_number, client_ids FROM registered_usage WHERE meter_id = 'LEFT'`,
   })
   t.same(seen, [])
+})
+
+t.test('a stored day is built without what is erased', async (t) => {
+  await succeeded('DAY')
+  let looks = 0
+  await eraseBeside(['usage_read'], (statement) => {
+    const isDue = statement.startsWith('INSERT INTO usage_day_row')
+    if (isDue) looks++
+    return looks <= 2 && isDue
+  })
+  t.ok(looks > 0, 'it has moved')
+  const days = await r1.rows({
+    sql: `SELECT toUInt32(quantity) AS quantity FROM usage_day WHERE meter_id = 'DAY'`,
+  })
+  t.same(days, [{ quantity: 1 }])
 })
