@@ -1,7 +1,15 @@
 import { Fault } from '../schemas/fault.js'
 import type { Store } from './store/clickhouse.js'
+import { createCatchUp } from './store/replicas.js'
 import { id, type Sql, sql } from './store/sql.js'
-import { countRows, createReads, type Decision, derivedOf, stagingOf } from './store/staging.js'
+import {
+  countRows,
+  createReads,
+  type Decision,
+  derivedOf,
+  dropTables,
+  stagingOf,
+} from './store/staging.js'
 
 /** Creates the table of a decision's own that the rows of a usage file are linked into. */
 export async function createWhole(store: Store, decision: Decision): Promise<void> {
@@ -33,6 +41,26 @@ export function isStagingLost(error: unknown): boolean {
  */
 export function onServerOf(table: string): Sql {
   return sql`(SELECT count() FROM ${id(table)}) >= 0`
+}
+
+/**
+ * Creates a table, and waits until its server has all that was written before into `tables`. What `use` asks
+ * `onServerOf` the table, no other one can answer. Drops the table.
+ */
+export async function onOneServer<T>(
+  store: Store,
+  { table, tables }: { readonly table: string; readonly tables: readonly string[] },
+  use: () => Promise<T>,
+): Promise<T> {
+  try {
+    await store.command({
+      sql: sql`CREATE TABLE ${id(table)} (one UInt8) ENGINE = MergeTree ORDER BY one`,
+    })
+    await createCatchUp(store, tables, onServerOf(table))()
+    return await use()
+  } finally {
+    await dropTables(store, [table])
+  }
 }
 
 /** Throws `STAGING_LOST` for a table with fewer rows than a verdict is about. */

@@ -66,7 +66,7 @@ export async function bill(context: BillContext, request: BillRequest): Promise<
 export async function dropLeft(store: Store): Promise<void> {
   const left = await store.rows<{ name: string }>({
     sql: sql`SELECT name FROM system.tables
-      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|projected|last|mask|billed|variant|step|compared)_[0-9]')
+      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|projected|last|mask|billed|variant|step|compared|forgotten)_[0-9]')
         AND metadata_modification_time < now() - INTERVAL 1 DAY`,
   })
   await dropTables(

@@ -5,13 +5,17 @@ import { id, literal, type Sql, sql } from './sql.js'
 /**
  * Waits until the server that answers has all that was written at other replicas, into all tables or some, so
  * that a step never decides by what a replica that lags shows. Whether there are replicas is asked once: they
- * come with a migration, for which workers stop.
+ * come with a migration, for which workers stop. `where` may name the server.
  */
-export function createCatchUp(store: Store, tables?: readonly string[]): () => Promise<void> {
+export function createCatchUp(
+  store: Store,
+  tables?: readonly string[],
+  where?: Sql,
+): () => Promise<void> {
   let isReplicated: boolean | undefined
   return async () => {
     isReplicated ??= await hasReplicas(store)
-    if (isReplicated) await catchUp(store, tables)
+    if (isReplicated) await catchUp(store, tables, where)
   }
 }
 
@@ -27,11 +31,15 @@ async function hasReplicas(store: Store): Promise<boolean> {
  * Returns whether a table was behind. The engine reads the queue before the pointer: what is pulled in between is
  * in neither, and a second look finds it in the queue.
  */
-export async function catchUp(store: Store, tables?: readonly string[]): Promise<boolean> {
+export async function catchUp(
+  store: Store,
+  tables?: readonly string[],
+  where: Sql = sql`1`,
+): Promise<boolean> {
   const some = tables === undefined ? sql`1` : sql`table IN ${literal(tables)}`
   const look = () =>
     store.rows<{ table: string }>({
-      sql: sql`SELECT table FROM system.replicas WHERE database = currentDatabase() AND ${some}
+      sql: sql`SELECT table FROM system.replicas WHERE database = currentDatabase() AND ${some} AND ${where}
         AND (is_readonly OR queue_size > 0 OR log_pointer <= log_max_index)`,
     })
   const found = [...(await look()), ...(await look())]

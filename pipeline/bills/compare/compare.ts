@@ -4,10 +4,10 @@ import type { PlanContext } from '../../../schemas/rating/plan.js'
 import type { RateBook } from '../../../schemas/rating/rate-book.js'
 import { publishSubjects } from '../../ledger/publication.js'
 import type { Store } from '../../store/clickhouse.js'
-import { createCatchUp, onReplicas } from '../../store/replicas.js'
+import { onReplicas } from '../../store/replicas.js'
 import { literal, sql } from '../../store/sql.js'
 import { dropTables } from '../../store/staging.js'
-import { onServerOf } from '../../whole.js'
+import { onOneServer, onServerOf } from '../../whole.js'
 import { type Compilation, compilePlans, toPlanRow } from '../compile.js'
 import type { BillContext } from '../context.js'
 import { gatherMembers, type NumberedPlan, readPlans, tablesOf } from '../members.js'
@@ -217,18 +217,14 @@ async function publish(
 }
 
 /** Each cycle may have been compared on another server, so the one that answers has to have all of them. */
-async function count(store: Store, run: string) {
+function count(store: Store, run: string) {
   const table = `bill_compared_${run}_all`
-  try {
-    await store.command(createCompared(table))
-    await createCatchUp(store, ['rate_comparison_row'])()
+  return onOneServer(store, { table, tables: ['rate_comparison_row'] }, async () => {
     const counts = await store.rows<ComparisonCount>(countComparisons(run, table))
     const [found] = await store.rows<{ meters: string }>({
       sql: sql`SELECT toString(uniqExact(meter_id)) AS meters FROM rate_comparison_row
         WHERE run = ${run} AND ${onServerOf(table)}`,
     })
     return { counts, meters: Number(found?.meters) }
-  } finally {
-    await dropTables(store, [table])
-  }
+  })
 }

@@ -5,6 +5,7 @@ import { slotsOf } from '../../../schemas/rating/slots.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
 import { toClickHouseTime } from '../../store/columns.js'
 import { createCatchUp } from '../../store/replicas.js'
+import { onServerOf } from '../../whole.js'
 import {
   bucketsOf,
   type Compilation,
@@ -49,7 +50,7 @@ export async function beginRun(store: Store, tables: RunTables): Promise<void> {
   await Promise.all(
     [createVectors(tables.vectors), createMasks(tables)].map((one) => store.command(one)),
   )
-  await createCatchUp(store)()
+  await createCatchUp(store, undefined, onServerOf(tables.masks))()
 }
 
 /**

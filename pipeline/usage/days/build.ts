@@ -6,11 +6,10 @@ import { newGroup } from '../../ledger/file-state.js'
 import { readLast } from '../../ledger/publication.js'
 import { batchesOf } from '../../store/batches.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
-import { createCatchUp } from '../../store/replicas.js'
-import { id, literal, type Sql, sql, typed } from '../../store/sql.js'
-import { derivedOf, dropTables } from '../../store/staging.js'
+import { literal, type Sql, sql, typed } from '../../store/sql.js'
+import { derivedOf } from '../../store/staging.js'
 import { arrivalOf } from '../../store/versions.js'
-import { onServerOf } from '../../whole.js'
+import { onOneServer, onServerOf } from '../../whole.js'
 import { markBuilt, markDays, readStale, type StaleChange, staleOf } from './stale.js'
 import { daySteps } from './steps.js'
 
@@ -41,28 +40,22 @@ export async function buildDays(store: Store, waitMs = 0): Promise<boolean> {
   // A number without a file: the sweep drops what a worker leaves that dies.
   const decision = { arrival: newGroup(), decision: 1 }
   const { days } = derivedOf(decision)
-  try {
-    await findServer(store, days)
+  await onOneServer(store, { table: days, tables: summed }, async () => {
+    await refuseDeletions(store, days)
     for (const scope of await scopesOf(store, changes))
       await store.command(buildScope(sql`${scope} AND ${onServerOf(days)}`, seq))
-  } finally {
-    await dropTables(store, [days])
-  }
+  })
   await eraseBefore(store, found, seq)
   await sleep(waitMs)
   await store.command(markBuilt(changes))
   return true
 }
 
-/**
- * Creates a table by which all days are built on one server, and waits until that one has all reads. Throws
- * `STORE_UNREACHABLE` while it has some that others have deleted.
- */
-async function findServer(store: Store, table: string): Promise<void> {
-  await store.command({
-    sql: sql`CREATE TABLE ${id(table)} (one UInt8) ENGINE = MergeTree ORDER BY one`,
-  })
-  await createCatchUp(store, ['usage_read', 'usage_day_row', 'stale_day', 'publication'])()
+/** What days are made of. */
+const summed = ['usage_read', 'usage_day_row', 'stale_day', 'publication'] as const
+
+/** Throws `STORE_UNREACHABLE` while the server of a table has reads that others have deleted. */
+async function refuseDeletions(store: Store, table: string): Promise<void> {
   const left = await store.rows({
     sql: sql`SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = 'usage_read'
       AND NOT is_done AND ${onServerOf(table)} LIMIT 1`,

@@ -1,5 +1,6 @@
 import { t } from 'tap'
 import { compare } from '../../../pipeline/bills/compare/compare.js'
+import { forgetRuns } from '../../../pipeline/bills/forget.js'
 import { billRig, steady } from '../../pipeline/bills/rig.js'
 import { customerAt, profile } from '../../pipeline/customers/registering.js'
 import { lag, synchronize } from '../../rig/replicas/lag.js'
@@ -11,7 +12,8 @@ t.teardown(() => world.close())
 const { r1, r2 } = world.stores
 
 const tables = ['usage_read', 'bill_row', 'bill_variance_row', 'rate_comparison_row']
-const start = () => lag(r2, 'replication queues', { to: 'START', tables })
+const start = () =>
+  lag(r2, 'replication queues', { to: 'START', tables: [...tables, 'bill_run_row'] })
 /** The client moves before this statement, and is back before the next one where it does not stay. */
 let move: { readonly before: RegExp; readonly stays: boolean } | undefined
 let isAway = false
@@ -80,4 +82,21 @@ t.test('a comparison counts all that it has compared', async (t) => {
     sql: 'SELECT toUInt32(meters) AS meters, comparisons FROM comparison_run',
   })
   t.same(runs, [{ meters: 1, comparisons: { compared: '1' } }])
+})
+
+t.test('bills are kept where the row of their run has not come yet', async (t) => {
+  await synchronize(r2)
+  await lag(r2, 'replication queues', { to: 'STOP', tables: ['bill_run_row'] })
+  await rig.bill({ start: '2026-01-01' })
+  client.failOver()
+  await synchronize(r2, ['bill_row', 'publication'])
+  const now = new Date(Date.now() + 25 * 3_600_000)
+  await repeat(() => forgetRuns(client.store, { runsKept: 99, now }))
+  client.failOver()
+  await start()
+  await synchronize(r2)
+  const left = await r1.rows({
+    sql: `SELECT run FROM bill_run WHERE run NOT IN (SELECT run FROM bill_row)`,
+  })
+  t.same(left, [], 'each run has its bills')
 })
