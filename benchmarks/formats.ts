@@ -123,9 +123,7 @@ export async function measureFormats(options: FormatsOptions): Promise<FormatsFi
   )
   const formats: Record<string, FormatFigures> = {}
   for (const [name, layout] of Object.entries(layouts)) {
-    const usage = { format: { Electric: layout.format }, futureHours: 87_600 }
-    const own = { print: () => undefined }
-    const found = await measureOnRig(own, { usage }, (rig) => measure(rig, layout, options))
+    const found = await onRigOf(layout, (rig) => measure(rig, layout, options))
     formats[name] = found
     const speed = `${name}: ${grouped(Math.round(found.rowsPerSecond))} rows/s, ${found.speedOverPlain.toFixed(2)} of plain`
     print(verdict(speed, found.speedOverPlain >= speedMin, speedMin))
@@ -188,21 +186,7 @@ export async function measureLargeFormats(
   print(`${gigabytes} GB in each format; estimate: Node takes what it takes for a file of any size`)
   const found: Record<string, LargeFile> = {}
   for (const [name, layout] of Object.entries(layouts)) {
-    const usage = { format: { Electric: layout.format }, futureHours: 87_600 }
-    const own = { print: () => undefined }
-    const one = await measureOnRig(own, { usage }, async (rig) => {
-      const path = join(rig.files, 'format')
-      const rows = perDay * (await write(path, layout, { bytes: gigabytes * 1e9 }))
-      const through = await createThroughTieline(rig)
-      try {
-        const { receipt, seconds } = await through.measure(path)
-        if (receipt.rows.accepted !== rows)
-          throw new Error(`${receipt.rows.accepted} of ${rows} rows`)
-        return { rows, bytes: statSync(path).size, seconds, ...through.peaks() }
-      } finally {
-        await through.close()
-      }
-    })
+    const one = await onRigOf(layout, (rig) => measureLarge(rig, layout, gigabytes * 1e9))
     found[name] = one
     const { rows, seconds, nodeMb, engineMb } = one
     const memory = `Node ${Math.round(nodeMb)} MB, engine ${Math.round(engineMb)} MB`
@@ -210,6 +194,25 @@ export async function measureLargeFormats(
   }
   if (json !== undefined) await writeFile(json, `${JSON.stringify(found, undefined, 2)}\n`)
   return found
+}
+
+async function measureLarge(rig: Rig, layout: Layout, bytes: number): Promise<LargeFile> {
+  const path = join(rig.files, 'format')
+  const rows = perDay * (await write(path, layout, { bytes }))
+  const through = await createThroughTieline(rig)
+  try {
+    const { receipt, seconds } = await through.measure(path)
+    if (receipt.rows.accepted !== rows) throw new Error(`${receipt.rows.accepted} of ${rows} rows`)
+    return { rows, bytes: statSync(path).size, seconds, ...through.peaks() }
+  } finally {
+    await through.close()
+  }
+}
+
+/** Measures on a rig whose usage files have a format. */
+function onRigOf<T>({ format }: Layout, measured: (rig: Rig) => Promise<T>): Promise<T> {
+  const usage = { format: { Electric: format }, futureHours: 87_600 }
+  return measureOnRig({ print: () => undefined }, { usage }, measured)
 }
 
 /** Writes so many meters, or as many as a file of so many bytes has. Resolves with their number. */

@@ -72,7 +72,7 @@ program
   .description('the same reads in each format of usage files, beside the plain layout')
   .option('--customers <n>', 'meters, each with 96 rows', toCount, 20_000)
   .option('--rounds <n>', 'rounds measured', toCount, 3)
-  .option('--gigabytes <n>', 'instead: one file of this size in each, and its memory', Number)
+  .option('--gigabytes <n>', 'instead: one file of this size in each, and its memory', toCount)
   .option('--json <file>', 'write the figures to a file')
   .action(async ({ gigabytes, ...options }) => {
     if (gigabytes === undefined) await measureFormats({ ...options, print })

@@ -3,6 +3,7 @@ import { id, join, literal, sql } from '../../pipeline/store/sql.js'
 import { damageKinds, readLastVerifications } from '../../pipeline/verify/damage.js'
 import { isRepair } from '../../pipeline/verify/repaired.js'
 import { feedNames } from '../../schemas/feed.js'
+import { outcomeNames } from '../../schemas/receipt.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { readOpenDamage } from '../operations/problems.js'
 import { type MetricSample, sample } from './registry.js'
@@ -14,14 +15,7 @@ export const queryBounds = {
   max_memory_usage: 256 * 1024 * 1024,
 } as const
 
-const outcomes = [
-  'accepted',
-  'duplicate',
-  'superseded',
-  'rejected',
-  'unregistered',
-  'held',
-] as const
+const outcomes = [...outcomeNames, 'held'] as const
 
 type Sums = Readonly<Record<`${'rows' | 'quantity'}_${(typeof outcomes)[number]}`, string>>
 

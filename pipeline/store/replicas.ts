@@ -76,6 +76,17 @@ export function deleteFrom(store: Store, table: string, where: Sql): Promise<voi
   return onReplicas(store, table, sql`DELETE FROM ${id(table)} WHERE ${where}`)
 }
 
+/** How many deletions from a table the server that answers has yet to carry out, as others may have. */
+export function openDeletions(table: string): Sql {
+  return sql`(SELECT toString(count()) FROM system.mutations
+    WHERE database = currentDatabase() AND table = ${table} AND NOT is_done)`
+}
+
+/** The fault of a step that must not read rows which others have deleted. */
+export function notDeletedYet(table: string): Fault {
+  return new Fault('STORE_UNREACHABLE', `a deletion from ${table} is not carried out yet`)
+}
+
 /**
  * The first of some tables of which another replica still has rows that were deleted here. A replica
  * carries deletions out in their order, so one of nothing is done when all before it are. Waits some

@@ -1,6 +1,6 @@
-import { Fault } from '../../../schemas/fault.js'
 import { batchesOf } from '../../store/batches.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
+import { notDeletedYet, openDeletions } from '../../store/replicas.js'
 import { id, join, literal, type Sql, sql } from '../../store/sql.js'
 import { erasedAccounts, type Owner, type Place, readsWithoutAccount } from '../registered.js'
 
@@ -42,17 +42,11 @@ export async function eraseFrom(
   const counts = new Map<string, number>()
   for (let pass = 0; ; pass++) {
     const found = await store.rows<{ account: string; rows: string; deletions: string }>({
-      sql: sql`SELECT ${account} AS account, toString(count()) AS rows, (SELECT toString(count()) FROM system.mutations
-          WHERE database = currentDatabase() AND table = ${table} AND NOT is_done) AS deletions
+      sql: sql`SELECT ${account} AS account, toString(count()) AS rows, ${openDeletions(table)} AS deletions
         FROM ${id(table)} WHERE ${where} GROUP BY account`,
     })
     if (found.length === 0) return
-    if (found[0]?.deletions !== '0') {
-      throw new Fault(
-        'STORE_UNREACHABLE',
-        `an earlier deletion from ${table} is not carried out yet`,
-      )
-    }
+    if (found[0]?.deletions !== '0') throw notDeletedYet(table)
     if (pass === passesMax) break
     for (const row of found)
       counts.set(row.account, (counts.get(row.account) ?? 0) + Number(row.rows))

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Fault } from '../../../schemas/fault.js'
 import type { PipelineContext } from '../../context.js'
 import { nameChange } from '../../ledger/announced.js'
 import { newGroup } from '../../ledger/file-state.js'
 import { readLast } from '../../ledger/publication.js'
 import { batchesOf } from '../../store/batches.js'
 import type { Statement, Store } from '../../store/clickhouse.js'
+import { notDeletedYet, openDeletions } from '../../store/replicas.js'
 import { literal, type Sql, sql, typed } from '../../store/sql.js'
 import { derivedOf } from '../../store/staging.js'
 import { arrivalOf } from '../../store/versions.js'
@@ -56,12 +56,10 @@ const summed = ['usage_read', 'usage_day_row', 'stale_day', 'publication'] as co
 
 /** Throws `STORE_UNREACHABLE` while the server of a table has reads that others have deleted. */
 async function refuseDeletions(store: Store, table: string): Promise<void> {
-  const left = await store.rows({
-    sql: sql`SELECT 1 FROM system.mutations WHERE database = currentDatabase() AND table = 'usage_read'
-      AND NOT is_done AND ${onServerOf(table)} LIMIT 1`,
+  const [found] = await store.rows<{ deletions: string }>({
+    sql: sql`SELECT ${openDeletions('usage_read')} AS deletions WHERE ${onServerOf(table)}`,
   })
-  if (left.length === 0) return
-  throw new Fault('STORE_UNREACHABLE', 'a deletion from usage_read is not carried out yet')
+  if (found?.deletions !== '0') throw notDeletedYet('usage_read')
 }
 
 /** Makes some local days again for all meters, `yyyy-mm-dd`, and all other stale days. */

@@ -6,7 +6,7 @@ import { profile, registeringAt } from '../../pipeline/customers/registering.js'
 import { createErasing } from '../../pipeline/steps/erasing.js'
 import { lag, synchronize } from '../../rig/replicas/lag.js'
 import { createReplicas } from '../../rig/replicas/start.js'
-import { createMoving, repeat } from './moving.js'
+import { createDetour, repeat } from './moving.js'
 
 const world = await createReplicas({ ...profile, store: { durability: 'one' } })
 t.teardown(() => world.close())
@@ -14,12 +14,7 @@ const { r1, r2 } = world.stores
 
 /** Whether the other replica answers a statement. */
 let isElsewhere: (statement: string) => boolean = () => false
-let isAway = false
-const client = createMoving(world, (statement, { failOver }) => {
-  const isDue = isElsewhere(statement)
-  if (isDue !== isAway) failOver()
-  isAway = isDue
-})
+const client = createDetour(world, (statement) => isElsewhere(statement))
 const line = createLineOn(client.store, t.testdir(), {})
 const { known, terminate, load } = createErasing(line)
 

@@ -19,6 +19,19 @@ export function createMoving(
   return client
 }
 
+/** A client of which the other server answers some statements, each for itself. */
+export function createDetour(
+  world: Replicas,
+  isElsewhere: (statement: string) => boolean,
+): MovableClient {
+  let isAway = false
+  return createMoving(world, (statement, { failOver }) => {
+    const isDue = isElsewhere(statement)
+    if (isDue !== isAway) failOver()
+    isAway = isDue
+  })
+}
+
 /** As a queue does: until it succeeds. */
 export async function repeat(step: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
