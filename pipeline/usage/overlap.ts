@@ -7,7 +7,7 @@ import { id, type Sql, sql, typed } from '../store/sql.js'
 import { createReads, type Decision, derivedOf, durable } from '../store/staging.js'
 import { arrivalOf, precedenceOf } from '../store/versions.js'
 import { noteRows, usageTable } from '../verify/entries.js'
-import { noteReplacedAgain } from '../verify/repaired.js'
+import { hasReplaced, noteReplacedAgain, replacedReads } from '../verify/repaired.js'
 import { inDays } from './days/find.js'
 import { isRekeyed, readColumns, recordOverlaps, rekeyedReads } from './lengths/rekey.js'
 
@@ -26,6 +26,8 @@ export interface Staged extends Decision {
   /** Whether stored reads get another key with the file: it is compared with what is stored since. */
   readonly rekeys?: boolean
 }
+
+const isRepair = ({ order, arrival }: Staged) => order !== arrival
 
 function rowsOf({ table, repeats }: Staged): Sql {
   return repeats ? sql`${id(table)} FINAL` : id(table)
@@ -65,8 +67,8 @@ export async function compareWithStore(
   await findOverlaps(store, staged)
   if (staged.rekeys) await store.command(recordOverlaps(staged))
   const { days, overlaps } = tablesOf(staged)
-  const isRepair = staged.order !== staged.arrival
-  if (!isRepair && (await isAhead(store, staged, naming))) await store.command(confirm(staged))
+  if (!isRepair(staged) && (await isAhead(store, staged, naming)))
+    await store.command(confirm(staged))
   const rows = await store.rows<OverlapRow>({
     sql: sql`SELECT kind, toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
         toString(sum(net)) AS all_net, toString(countIf(outranked)) AS outranked
@@ -97,25 +99,19 @@ async function findOverlaps(store: Store, staged: Staged): Promise<void> {
     sql: sql`SELECT 1 FROM usage_read WHERE ${hasEnded(staged)} LIMIT 1`,
   })
   if (found.length > 0) await store.command({ sql: compareEnded(staged) })
-  if (staged.order !== staged.arrival) await store.command({ sql: compareReplaced(staged) })
+  if (isRepair(staged)) await store.command({ sql: compareReplaced(staged) })
 }
 
-/**
- * Rows of a repair that later files have moved to other accounts. Nothing brings the end of such a read back, if
- * its correction is not stored.
- */
+/** Rows of a repair that later files have replaced: nothing hides such a read, if its correction is not stored. */
 function compareReplaced(staged: Staged): Sql {
   const { days, overlaps } = tablesOf(staged)
   return sql`INSERT INTO ${overlaps} ${overlapOf(sql`'superseded'`)}
     FROM (SELECT * FROM ${rowsOf(staged)} WHERE version NOT IN (SELECT new_version FROM ${overlaps})
       AND (local_day, meter_id) NOT IN (SELECT local_day, meter_id FROM ${days} WHERE equal)) AS s
-    INNER JOIN (SELECT DISTINCT ON (old_version) *, old_version AS version, old_quantity AS quantity,
-        old_account_number AS account_number, old_external_site_id AS external_site_id, old_change AS change,
-        old_quality AS quality, old_yields AS yields
-      FROM restatement
-      WHERE ${inDays(staged)} AND old_quantity = new_quantity AND new_seconds = seconds
-        AND bitShiftRight(new_version, 32) IN (SELECT arrival FROM publication WHERE arrival != 0)) AS c
-      USING (local_day, meter_id, starts_at, seconds, version)`
+    INNER JOIN (SELECT DISTINCT ON (old_version) commodity, local_hour, old_version AS version,
+        old_quantity AS quantity, old_account_number AS account_number, old_external_site_id AS external_site_id,
+        old_change AS change, old_quality AS quality, old_yields AS yields
+      FROM ${replacedReads(staged.order)}) AS c USING (version)`
 }
 
 /** The arrivals among the rows of a group of which the store has some read already. */
@@ -194,10 +190,16 @@ function compareRows(staged: Staged): Sql {
   const { days, overlaps } = tablesOf(staged)
   const differing = sql`(local_day, meter_id) IN (
       SELECT local_day, meter_id FROM ${days} WHERE known AND NOT equal)`
-  const confirmed = confirmedSince(staged.order)
+  const isLate = confirmedSince(staged.order)
+  const [replaced, confirmed] = isRepair(staged)
+    ? [
+        sql`s.version IN (SELECT old_version FROM ${replacedReads(staged.order)}), 'superseded',`,
+        sql`${isLate} AND NOT ${hasReplaced}`,
+      ]
+    : [sql``, isLate]
   return sql`CREATE OR REPLACE TABLE ${overlaps} ENGINE = MergeTree
     ORDER BY (local_day, meter_id, starts_at, seconds) SETTINGS ${durable} AS
-    ${overlapOf(sql`multiIf(${sameValues}, 'duplicate', ${precedenceOf('c')} > ${precedenceOf('s')} OR ${confirmed}, 'superseded',
+    ${overlapOf(sql`multiIf(${replaced} ${sameValues}, 'duplicate', ${precedenceOf('c')} > ${precedenceOf('s')} OR ${confirmed}, 'superseded',
         s.quantity != c.quantity, 'restated', 'rewritten')`)}
     FROM (SELECT * FROM ${rowsOf(staged)} WHERE ${differing}) AS s
     INNER JOIN (SELECT * FROM (${currentOf(staged)}) WHERE ${differing}) AS c

@@ -22,7 +22,7 @@ import {
 } from '../ledger/verdict.js'
 import { id, literal, sql } from '../store/sql.js'
 import { derivedOf, stagedIn } from '../store/staging.js'
-import { refuseRepair } from '../verify/repaired.js'
+import { attachEndsAgain, refuseRepair } from '../verify/repaired.js'
 import { onServerOf, proveRows } from '../whole.js'
 import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
 import { takenFromStore } from './from-store.js'
@@ -89,6 +89,7 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
   if (isRekeying(decided)) {
     await context.store.command(attachRekeyed(decided, decided.attaches))
   }
+  if (decided.notes.repairs !== undefined) await context.store.command(attachEndsAgain(decided))
   if (decided.notes.ended !== undefined) await context.store.command(attachEnded(decided))
   return decided
 }

@@ -4,9 +4,10 @@ import type { Ledger } from '../ledger/ledger.js'
 import type { Refusal } from '../ledger/verdict.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
-import { type Decision, derivedOf } from '../store/staging.js'
+import { type Decision, derivedOf, onceSettings } from '../store/staging.js'
 import { arrivalOf, versionOf } from '../store/versions.js'
 import { isUnproved } from '../usage/lengths/provisional.js'
+import { readColumns } from '../usage/lengths/rekey.js'
 import { type CountedTable, currentOf, latestRank, usageTable, visibleEntries } from './entries.js'
 
 /** Whether an arrival of the ledger brings older bytes back. */
@@ -32,10 +33,28 @@ export function repairedColumns(state: Pick<FileState, 'arrival' | 'notes'>): Sq
     transform(meter_id, ${proved}.1, ${proved}.2, toUInt64(0)) AS change)`
 }
 
-/** Versions of stored reads that a published file replaced: they only show because its rows are missing. */
-const replacedVersions = sql`SELECT old_version FROM restatement
-  WHERE old_version != new_version AND bitAnd(new_version, 4294967295) != 0 AND bitShiftRight(new_version, 32) IN (
-    SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)`
+/** What published files have made of the reads of an arrival. */
+const restatementsOf = (of: number) => sql`restatement
+  WHERE old_version >= ${typed('UInt64', versionOf(of, 0))} AND old_version < ${typed('UInt64', versionOf(of + 1, 0))}
+    AND bitShiftRight(new_version, 32) IN (SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)`
+
+/** Those that their rows have replaced, or moved to another account or premise. */
+export const replacedReads = (of: number) =>
+  sql`(SELECT * FROM ${restatementsOf(of)} AND old_version != new_version AND bitAnd(new_version, 4294967295) != 0)`
+
+/** Adds to the table that is attached what ends the keys of those whose length other files have proved since. */
+export function attachEndsAgain({ notes, attaches }: FileState): Statement {
+  return {
+    sql: sql`INSERT INTO ${id(attaches)} (${readColumns}, is_rekeyed)
+      SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity, old_account_number,
+        old_external_site_id, old_version + 1, toUInt64(bitShiftRight(new_version, 32)), old_quality, old_yields, true
+      FROM ${restatementsOf(notes.repairs ?? 0)} AND bitAnd(new_version, 4294967295) = 0`,
+    settings: onceSettings(`ends-${attaches}`),
+  }
+}
+
+/** Whether a row `s` of a repair has replaced a read before: what later files have repeated is the row then. */
+export const hasReplaced = sql`s.version IN (SELECT new_version FROM restatement)`
 
 /**
  * Records what an arrival has after its repair. Fewer rows than its entries say are recorded as correct
@@ -51,7 +70,10 @@ export async function noteRepaired(
   const of = notes.repairs ?? 0
   const [from, to] = [versionOf(of, 0), versionOf(of + 1, 0)].map((one) => typed('UInt64', one))
   const own = sql`kind = 'repaired' AND cause = ${arrival}`
-  const isKept = table === usageTable.table ? sql`version NOT IN (${replacedVersions})` : sql`1`
+  const isKept =
+    table === usageTable.table
+      ? sql`version NOT IN (SELECT old_version FROM ${replacedReads(of)})`
+      : sql`1`
   const erased =
     rows.unregistered === 0 ? 0 : await countErased(store, { arrival, decision, table })
   const explained = rows.duplicate + rows.superseded + erased
