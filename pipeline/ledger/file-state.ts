@@ -1,5 +1,8 @@
 import { randomInt } from 'node:crypto'
+import { skimFileName } from '../../schemas/file-name.js'
 import type { Manifest } from '../../schemas/manifest.js'
+import type { Naming } from '../../schemas/name-pattern.js'
+import type { Store } from '../store/clickhouse.js'
 import {
   type Cell,
   createCodec,
@@ -11,6 +14,7 @@ import {
   plain,
   type Row,
 } from '../store/columns.js'
+import { sql } from '../store/sql.js'
 import type { Counted } from './sums.js'
 
 export const fileStatuses = [
@@ -209,4 +213,17 @@ export function toStateRow(state: FileState): Row {
 /** Whether a file stores earlier reads under a length that it proves. */
 export function isRekeying({ notes }: Pick<FileState, 'notes'>): boolean {
   return (notes.rekeyed?.rows ?? 0) > 0
+}
+
+/** Whether an earlier arrival of the same feed may still be published. */
+export async function isAhead(
+  store: Store,
+  { arrival, feed }: { readonly arrival: number; readonly feed: string },
+  naming: Naming,
+): Promise<boolean> {
+  const rows = await store.rows<{ name: string }>({
+    sql: sql`SELECT DISTINCT name FROM arrival WHERE arrival < ${arrival}
+      AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status NOT IN ('received', 'waiting'))`,
+  })
+  return rows.some(({ name }) => skimFileName(name, naming)?.feed === feed)
 }

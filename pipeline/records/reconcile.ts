@@ -7,7 +7,7 @@ import { foreignRows } from '../customers/registered.js'
 import { traceRejects } from '../formats/trace-rejects.js'
 import type { LoadedFile } from '../kind.js'
 import { withCommonestReject } from '../ledger/commonest-reject.js'
-import type { FileState } from '../ledger/file-state.js'
+import { type FileState, isAhead } from '../ledger/file-state.js'
 import { addCounted, subtractQuantities } from '../ledger/sums.js'
 import {
   hold,
@@ -18,7 +18,6 @@ import {
   withRejected,
 } from '../ledger/verdict.js'
 import { derivedOf } from '../store/staging.js'
-import { isAhead } from '../usage/overlap.js'
 import { refuseRepair } from '../verify/repaired.js'
 import { proveRows } from '../whole.js'
 import { findEnds, isLeftOut, keepEnds } from './ended.js'

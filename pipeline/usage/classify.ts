@@ -187,6 +187,7 @@ const noOverlap: Overlap = {
   superseded: noneCounted,
   restated: noneCounted,
   rewritten: noneCounted,
+  covered: noneCounted,
   netQuantity: '0',
   outranked: 0,
 }
@@ -223,12 +224,16 @@ export async function classify(
   const thins = overlap.duplicate.rows + overlap.superseded.rows > 0
   const attaches = thins ? derivedOf(state).final : table
   if (thins) {
+    const grid = gridOf(context.profile, state.manifest)
+    // A repair of the file asks which of its lengths nothing proved, also of rows that are not stored.
+    if (usable.provisional > 0) await store.command(recordProvisional({ ...state, grid }, table))
     for (const statement of keepAccepted(staged)) await store.command(statement)
     const final = { arrival, decision, table: attaches }
-    await sumSeries(store, final, gridOf(context.profile, state.manifest))
+    await sumSeries(store, final, grid)
   }
   const duplicate = addCounted(within.duplicate, overlap.duplicate)
   const superseded = addCounted(within.superseded, overlap.superseded)
+  const { restated, rewritten, covered } = overlap
   const accepted = {
     rows: totals.rows - duplicate.rows - superseded.rows,
     quantity: subtractQuantities(totals.quantity, duplicate.quantity, superseded.quantity),
@@ -237,9 +242,9 @@ export async function classify(
     ...withOutcomes(state, { duplicate, superseded, accepted }),
     ...extentOf(usable),
     status: 'publishing',
-    restated: { rows: overlap.restated.rows, netQuantity: overlap.netQuantity },
+    restated: { rows: restated.rows, netQuantity: overlap.netQuantity },
     attaches,
-    restates: rekeys || ended > 0 || overlap.restated.rows + overlap.rewritten.rows > 0,
+    restates: rekeys || ended > 0 || restated.rows + rewritten.rows + covered.rows > 0,
     notes: noteEnded(
       noteOutranked(noteRekeyed(state.notes, rekeyed), overlap.outranked),
       ended + (rekeyed?.ended ?? 0),

@@ -1,13 +1,18 @@
-import { skimFileName } from '../../schemas/file-name.js'
 import type { Naming } from '../../schemas/name-pattern.js'
-import type { FileState } from '../ledger/file-state.js'
+import { type FileState, isAhead } from '../ledger/file-state.js'
 import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { createReads, type Decision, derivedOf, durable } from '../store/staging.js'
-import { arrivalOf, precedenceOf } from '../store/versions.js'
+import { arrivalOf, precedenceOf, versionOf } from '../store/versions.js'
 import { noteRows, usageTable } from '../verify/entries.js'
-import { hasReplaced, noteReplacedAgain, replacedReads } from '../verify/repaired.js'
+import {
+  isRekeyedSince,
+  noteReplacedAgain,
+  recordedAsNew,
+  replacedReads,
+  sortAgain,
+} from '../verify/repaired.js'
 import { inDays } from './days/find.js'
 import { isRekeyed, readColumns, recordOverlaps, rekeyedReads } from './lengths/rekey.js'
 
@@ -33,7 +38,7 @@ function rowsOf({ table, repeats }: Staged): Sql {
   return repeats ? sql`${id(table)} FINAL` : id(table)
 }
 
-export type OverlapKind = 'duplicate' | 'superseded' | 'restated' | 'rewritten'
+export type OverlapKind = 'duplicate' | 'superseded' | 'restated' | 'rewritten' | 'covered'
 
 /** What of a file is in the store already, by what that makes of its rows. */
 export type Overlap = Readonly<Record<OverlapKind, Counted>> & {
@@ -67,8 +72,8 @@ export async function compareWithStore(
   await findOverlaps(store, staged)
   if (staged.rekeys) await store.command(recordOverlaps(staged))
   const { days, overlaps } = tablesOf(staged)
-  if (!isRepair(staged) && (await isAhead(store, staged, naming)))
-    await store.command(confirm(staged))
+  const confirms = !isRepair(staged) && (await isAhead(store, staged, naming))
+  if (confirms) await store.command(confirm(staged))
   const rows = await store.rows<OverlapRow>({
     sql: sql`SELECT kind, toString(sum(rows)) AS all_rows, toString(sum(quantity)) AS all_quantity,
         toString(sum(net)) AS all_net, toString(countIf(outranked)) AS outranked
@@ -87,6 +92,7 @@ export async function compareWithStore(
     superseded: counted('superseded'),
     restated: counted('restated'),
     rewritten: counted('rewritten'),
+    covered: counted('covered'),
     netQuantity: rows.find((one) => one.kind === 'restated')?.all_net ?? '0',
     outranked: Number(rows.find((one) => one.kind === 'superseded')?.outranked ?? 0),
   }
@@ -102,7 +108,10 @@ async function findOverlaps(store: Store, staged: Staged): Promise<void> {
   if (isRepair(staged)) await store.command({ sql: compareReplaced(staged) })
 }
 
-/** Rows of a repair that later files have replaced: nothing hides such a read, if its correction is not stored. */
+/**
+ * Rows of a repair that later files have moved to other accounts, or have replaced under another length than the
+ * one that was proved since. Nothing hides such a read, if its correction is not stored.
+ */
 function compareReplaced(staged: Staged): Sql {
   const { days, overlaps } = tablesOf(staged)
   return sql`INSERT INTO ${overlaps} ${overlapOf(sql`'superseded'`)}
@@ -110,8 +119,10 @@ function compareReplaced(staged: Staged): Sql {
       AND (local_day, meter_id) NOT IN (SELECT local_day, meter_id FROM ${days} WHERE equal)) AS s
     INNER JOIN (SELECT DISTINCT ON (old_version) commodity, local_hour, old_version AS version,
         old_quantity AS quantity, old_account_number AS account_number, old_external_site_id AS external_site_id,
-        old_change AS change, old_quality AS quality, old_yields AS yields
-      FROM ${replacedReads(staged.order)}) AS c USING (version)`
+        old_change AS change, old_quality AS quality, old_yields AS yields,
+        old_quantity = new_quantity AS is_moved
+      FROM ${replacedReads(staged.order)}) AS c USING (version)
+    WHERE c.is_moved OR ${isRekeyedSince(staged.order)}`
 }
 
 /** The arrivals among the rows of a group of which the store has some read already. */
@@ -150,6 +161,9 @@ const inOrder = { optimize_aggregation_in_order: 1, join_algorithm: 'full_sortin
 
 /** Each day of a meter that the file has, whether the store knows it and whether all is equal. */
 function compareDays(staged: Staged): Sql {
+  const ofDay = isRepair(staged)
+    ? sql`if(min(version) < ${typed('UInt64', versionOf(staged.order, 0))}, 0, ${fingerprint})`
+    : fingerprint
   return sql`CREATE OR REPLACE TABLE ${tablesOf(staged).days} ENGINE = MergeTree ORDER BY (local_day, meter_id) AS
     SELECT local_day, meter_id, s.day_rows AS rows, s.day_quantity AS quantity,
       c.day_rows > 0 AS known, s.day_print = c.day_print AND s.day_rows = c.day_rows AS equal
@@ -159,7 +173,7 @@ function compareDays(staged: Staged): Sql {
       FROM ${rowsOf(staged)} GROUP BY local_day, meter_id
     ) AS s
     LEFT JOIN (
-      SELECT local_day, meter_id, count() AS day_rows, ${fingerprint} AS day_print
+      SELECT local_day, meter_id, count() AS day_rows, ${ofDay} AS day_print
       FROM (${currentOf(staged)}) GROUP BY local_day, meter_id
     ) AS c USING (local_day, meter_id)`
 }
@@ -190,16 +204,11 @@ function compareRows(staged: Staged): Sql {
   const { days, overlaps } = tablesOf(staged)
   const differing = sql`(local_day, meter_id) IN (
       SELECT local_day, meter_id FROM ${days} WHERE known AND NOT equal)`
-  const isLate = confirmedSince(staged.order)
-  const [replaced, confirmed] = isRepair(staged)
-    ? [
-        sql`s.version IN (SELECT old_version FROM ${replacedReads(staged.order)}), 'superseded',`,
-        sql`${isLate} AND NOT ${hasReplaced}`,
-      ]
-    : [sql``, isLate]
+  const [again, isNew] = isRepair(staged) ? sortAgain(staged.order, sameValues) : [sql``, sql`1`]
+  const confirmed = sql`${confirmedSince(staged.order)} AND ${isNew}`
   return sql`CREATE OR REPLACE TABLE ${overlaps} ENGINE = MergeTree
     ORDER BY (local_day, meter_id, starts_at, seconds) SETTINGS ${durable} AS
-    ${overlapOf(sql`multiIf(${replaced} ${sameValues}, 'duplicate', ${precedenceOf('c')} > ${precedenceOf('s')} OR ${confirmed}, 'superseded',
+    ${overlapOf(sql`multiIf(${again} ${sameValues}, 'duplicate', ${precedenceOf('c')} > ${precedenceOf('s')} OR ${confirmed}, 'superseded',
         s.quantity != c.quantity, 'restated', 'rewritten')`)}
     FROM (SELECT * FROM ${rowsOf(staged)} WHERE ${differing}) AS s
     INNER JOIN (SELECT * FROM (${currentOf(staged)}) WHERE ${differing}) AS c
@@ -222,19 +231,6 @@ function compareEnded(staged: Staged): Sql {
     FROM (SELECT * FROM ${rowsOf(staged)}) AS s INNER JOIN (${ended}) AS c
       USING (local_day, meter_id, starts_at, seconds)
     WHERE ${precedenceOf('c')} > ${precedenceOf('s')}`
-}
-
-/** Whether an earlier arrival of the same feed may still be published. */
-export async function isAhead(
-  store: Store,
-  { arrival, feed }: { readonly arrival: number; readonly feed: string },
-  naming: Naming,
-): Promise<boolean> {
-  const rows = await store.rows<{ name: string }>({
-    sql: sql`SELECT DISTINCT name FROM arrival WHERE arrival < ${arrival}
-      AND arrival NOT IN (SELECT arrival FROM file_state FINAL WHERE status NOT IN ('received', 'waiting'))`,
-  })
-  return rows.some(({ name }) => skimFileName(name, naming)?.feed === feed)
 }
 
 /**
@@ -272,8 +268,15 @@ export function keepAccepted(staged: Staged): readonly Statement[] {
   ]
 }
 
-/** Writes down what a file replaces, before it does; readers see it once the file is published. */
-export function recordRestatements(decision: Decision): Statement {
+/**
+ * Writes down what a file replaces, before it does; readers see it once the file is published. A repair replaces
+ * nothing that its file has not replaced before.
+ */
+export function recordRestatements({
+  notes,
+  ...decision
+}: Decision & Pick<FileState, 'notes'>): Statement {
+  const isNew = notes.repairs === undefined ? sql`1` : sql`new_version NOT IN (${recordedAsNew})`
   return {
     sql: sql`INSERT INTO restatement
       (meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity, new_quantity,
@@ -282,14 +285,15 @@ export function recordRestatements(decision: Decision): Statement {
       SELECT meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity,
         new_quantity, old_account_number, old_external_site_id, old_version, new_version,
         new_seconds, old_change, old_quality, old_yields
-      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten', 'rekeyed', 'outdone', 'ended')`,
+      FROM ${tablesOf(decision).overlaps}
+      WHERE kind IN ('restated', 'rewritten', 'rekeyed', 'outdone', 'ended') AND ${isNew}`,
   }
 }
 
 /** Counts what a file replaces by the arrivals that lose it; it counts from the verdict on. */
 export function noteReplaced(decision: Decision & Pick<FileState, 'notes'>): Statement {
   const from = sql`(SELECT old_version AS version, new_version, old_quantity AS quantity
-      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten', 'outdone', 'ended'))`
+      FROM ${tablesOf(decision).overlaps} WHERE kind IN ('restated', 'rewritten', 'covered', 'outdone', 'ended'))`
   if (decision.notes.repairs !== undefined) return noteReplacedAgain(decision, from)
   const { table: target, total } = usageTable
   return noteRows({ kind: 'replaced', cause: decision.arrival, target, from, total })

@@ -5,7 +5,7 @@ import type { Refusal } from '../ledger/verdict.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { type Decision, derivedOf, onceSettings } from '../store/staging.js'
-import { arrivalOf, versionOf } from '../store/versions.js'
+import { arrivalOf, precedenceOf, versionOf } from '../store/versions.js'
 import { isUnproved } from '../usage/lengths/provisional.js'
 import { readColumns } from '../usage/lengths/rekey.js'
 import { type CountedTable, currentOf, latestRank, usageTable, visibleEntries } from './entries.js'
@@ -33,14 +33,46 @@ export function repairedColumns(state: Pick<FileState, 'arrival' | 'notes'>): Sq
     transform(meter_id, ${proved}.1, ${proved}.2, toUInt64(0)) AS change)`
 }
 
-/** What published files have made of the reads of an arrival. */
-const restatementsOf = (of: number) => sql`restatement
-  WHERE old_version >= ${typed('UInt64', versionOf(of, 0))} AND old_version < ${typed('UInt64', versionOf(of + 1, 0))}
-    AND bitShiftRight(new_version, 32) IN (SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)`
+/** The versions of rows that have replaced a read. */
+export const recordedAsNew = sql`SELECT new_version FROM restatement WHERE bitAnd(new_version, 4294967295) != 0`
 
-/** Those that their rows have replaced, or moved to another account or premise. */
-export const replacedReads = (of: number) =>
-  sql`(SELECT * FROM ${restatementsOf(of)} AND old_version != new_version AND bitAnd(new_version, 4294967295) != 0)`
+/** What published files have made of reads: their rows, or the lengths that these proved. */
+const restatements = sql`restatement
+  WHERE bitShiftRight(new_version, 32) IN (SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)`
+const restatementsOf = (of: number) => sql`${restatements}
+  AND old_version >= ${typed('UInt64', versionOf(of, 0))} AND old_version < ${typed('UInt64', versionOf(of + 1, 0))}`
+const byRow = sql`old_version != new_version AND bitAnd(new_version, 4294967295) != 0`
+
+/** Reads of an arrival that rows have replaced, or moved to another account or premise. */
+export const replacedReads = (of: number) => sql`(SELECT * FROM ${restatementsOf(of)} AND ${byRow})`
+
+/** Whether a row `s` of a repair has another key than it had when a later file replaced it. */
+export const isRekeyedSince = (
+  of: number,
+) => sql`s.version IN (SELECT old_version FROM ${replacedReads(of)})
+  AND (s.version, s.starts_at, s.seconds) NOT IN (SELECT old_version, starts_at, seconds FROM ${replacedReads(of)})`
+
+/**
+ * Whether a row `s` of a repair was stored although it meets the read `c` now: a later file has brought that read
+ * under this key. An equal row has repeated the read unless something shows that it was stored.
+ */
+const isCovered = (of: number, isSame: Sql) => {
+  const hasMoved = sql`(c.change > ${typed('UInt64', of)} AND c.change <= 4294967295)`
+  const guessed = sql`SELECT meter_id, local_day, seconds FROM provisional_length WHERE arrival = ${of}`
+  const wasStored = sql`(s.version IN (${recordedAsNew}) OR s.version IN (SELECT old_version FROM ${restatementsOf(of)})
+    OR ${hasMoved} AND (s.meter_id, s.local_day, s.seconds) IN (${guessed}))`
+  return sql`${precedenceOf('c')} < ${precedenceOf('s')} AND if(${isSame}, ${wasStored}, ${hasMoved})`
+}
+
+/**
+ * What a row `s` of a repair becomes, before its values are held against a read `c`, and whether it was not stored
+ * before: what later files have repeated may be this row.
+ */
+export const sortAgain = (of: number, isSame: Sql) =>
+  [
+    sql`${isRekeyedSince(of)}, 'superseded', ${isCovered(of, isSame)}, 'covered',`,
+    sql`s.version NOT IN (${recordedAsNew})`,
+  ] as const
 
 /** Adds to the table that is attached what ends the keys of those whose length other files have proved since. */
 export function attachEndsAgain({ notes, attaches }: FileState): Statement {
@@ -52,9 +84,6 @@ export function attachEndsAgain({ notes, attaches }: FileState): Statement {
     settings: onceSettings(`ends-${attaches}`),
   }
 }
-
-/** Whether a row `s` of a repair has replaced a read before: what later files have repeated is the row then. */
-export const hasReplaced = sql`s.version IN (SELECT new_version FROM restatement)`
 
 /**
  * Records what an arrival has after its repair. Fewer rows than its entries say are recorded as correct
@@ -125,21 +154,24 @@ export function noteReplacedAgain(
   const losing = sql`SELECT ${arrivalOf} FROM ${replaced}`
   const isFresh = sql`(version, new_version) NOT IN (SELECT old_version, new_version FROM restatement
             WHERE new_version IN (SELECT new_version FROM ${replaced}))`
+  // Others only show because what has replaced them is gone, too.
+  const isKept = sql`version NOT IN (SELECT old_version FROM ${restatements} AND ${byRow}
+    AND bitShiftRight(old_version, 32) IN (${losing}))`
   return {
     sql: sql`INSERT INTO published_rows (arrival, kind, cause, target, rows, quantity, rank)
       SELECT o.of, 'replaced', ${arrival}, ${table},
         -least(fresh_rows, greatest(noted - stored + replaced_rows, 0)) AS lost,
         multiIf(lost = 0, toDecimal128(0, 6), -lost = fresh_rows, -fresh_total,
           -(noted_total - stored_total + replaced_total)), ${latestRank('replaced', arrival)}
-      FROM (SELECT ${arrivalOf} AS of, toInt64(count()) AS replaced_rows,
-          sum(toDecimal128(quantity, 6)) AS replaced_total, toInt64(countIf(${isFresh})) AS fresh_rows,
+      FROM (SELECT ${arrivalOf} AS of, toInt64(countIf(${isKept})) AS replaced_rows,
+          sumIf(toDecimal128(quantity, 6), ${isKept}) AS replaced_total, toInt64(countIf(${isFresh})) AS fresh_rows,
           sumIf(toDecimal128(quantity, 6), ${isFresh}) AS fresh_total
         FROM ${replaced} GROUP BY of) AS o
       INNER JOIN (SELECT e.arrival AS of, sum(e.rows) AS noted, sum(e.quantity) AS noted_total
         FROM (SELECT * FROM published_rows FINAL) AS e WHERE ${visibleEntries} GROUP BY of) AS n ON n.of = o.of
       INNER JOIN (SELECT ${arrivalOf} AS of, toInt64(count()) AS stored,
           sum(toDecimal128(${total}, 6)) AS stored_total
-        FROM ${currentOf(table)} WHERE ${arrivalOf} IN (${losing}) GROUP BY of) AS s ON s.of = o.of
+        FROM ${currentOf(table)} WHERE ${arrivalOf} IN (${losing}) AND ${isKept} GROUP BY of) AS s ON s.of = o.of
       WHERE noted <= stored AND o.of NOT IN (
         SELECT arrival FROM published_rows WHERE kind = 'replaced' AND cause = ${arrival})`,
   }

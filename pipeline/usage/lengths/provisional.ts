@@ -71,15 +71,26 @@ export function isProvisional(ofMeters: Sql, repairs = 0): Sql {
 
 /**
  * Records that these lengths are proved, before the attach: behind it no other server could, and a repair would
- * bring the reads back under the guessed length. It counts once the file has its number.
+ * bring the reads back under the guessed length. It counts once the file has its number. What other files have
+ * replaced of such reads has the length, too: where all reads of an arrival were replaced, none of them is moved.
  */
 export function recordProved({
   order,
   ...decision
 }: Decision & { readonly order: number }): Statement {
+  const rekeys = id(derivedOf(decision).rekeys)
+  const lengths = sql`SELECT DISTINCT meter_id, local_day, seconds, new_seconds FROM ${rekeys}`
+  const ofArrival = sql`meter_id, local_day, seconds, arrival`
+  const current = sql`SELECT ${ofArrival} FROM usage_current
+    WHERE (local_day, meter_id) IN (SELECT local_day, meter_id FROM ${rekeys})`
+  const replaced = sql`SELECT ${ofArrival} FROM provisional_length FINAL
+    WHERE ${isUnproved(order)} AND (meter_id, local_day, seconds) IN (SELECT meter_id, local_day, seconds FROM ${rekeys})
+      AND arrival IN (SELECT arrival FROM publication WHERE arrival != 0) AND (${ofArrival}) NOT IN (${current})`
   return {
-    sql: sql`INSERT INTO provisional_length (meter_id, local_day, seconds, arrival, proved_by, proved_seconds)
-      SELECT DISTINCT meter_id, local_day, seconds, arrival, ${typed('UInt32', order)}, new_seconds
-      FROM ${id(derivedOf(decision).rekeys)}`,
+    sql: sql`INSERT INTO provisional_length (${ofArrival}, proved_by, proved_seconds)
+      SELECT DISTINCT ${ofArrival}, ${typed('UInt32', order)}, new_seconds FROM ${rekeys}
+      UNION ALL
+      SELECT ${ofArrival}, ${typed('UInt32', order)}, new_seconds
+      FROM (${replaced}) AS p INNER JOIN (${lengths}) AS k USING (meter_id, local_day, seconds)`,
   }
 }

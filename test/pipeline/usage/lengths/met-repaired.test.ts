@@ -72,6 +72,32 @@ t.test('a guessed read that was replaced and then sent again', async (t) => {
   await comesBack(t, { meter: 'C', arrivals, lost: [first, third] })
 })
 
+t.test('reads that a file has repeated before another one replaced them', async (t) => {
+  const first = await keep(name(), [...hourly('D', 1, wholeDay, 1), row('Z', 2, 420, 1)])
+  const second = await keep(name(), [
+    ...hourly('D', 1, [8], 1),
+    ...hourly('D', 1, [10], 2),
+    row('Z', 2, 480, 1),
+  ])
+  const third = await keep(name(), hourly('D', 1, wholeDay, 3))
+  const arrivals = [first, second, third]
+  await comesBack(t, { meter: 'D', arrivals, lost: arrivals })
+})
+
+t.test('guessed reads that a file has repeated before another one replaced them', async (t) => {
+  const first = await keep(name(), hourly('G', 1, [8, 10, 12], 1))
+  const second = await keep(name(), [
+    ...hourly('G', 1, [8], 1),
+    ...hourly('G', 1, [10], 2),
+    row('Z', 3, 480, 1),
+  ])
+  const third = await keep(name(), hourly('G', 1, [8, 10], 3))
+  const proving = await keep(name(), hourly('G', 2, wholeDay, 1))
+  const arrivals = [first, second, third, proving]
+  await comesBack(t, { meter: 'G', arrivals, lost: [first, second, third] })
+  await comesBack(t, { meter: 'G', arrivals, lost: arrivals })
+})
+
 t.test('a correction that a later file has repeated while an earlier one waited', async (t) => {
   const first = await keep(name(), hourly('E', 1, wholeDay, 5))
   const second = await keep(name(), hourly('E', 1, [8], 9))
