@@ -1,6 +1,7 @@
 import { Fault } from '../schemas/fault.js'
+import { newGroup } from './ledger/file-state.js'
 import type { Store } from './store/clickhouse.js'
-import { createCatchUp } from './store/replicas.js'
+import { createCatchUp, type RowReader } from './store/replicas.js'
 import { id, type Sql, sql } from './store/sql.js'
 import {
   countRows,
@@ -44,12 +45,12 @@ export function onServerOf(table: string): Sql {
 }
 
 /**
- * Creates a table, and waits until its server has all that was written before into `tables`. What `use` asks
- * `onServerOf` the table, no other one can answer. Drops the table.
+ * Creates a table, and waits until its server has all that was written before into `tables`, by default into all.
+ * What `use` asks `onServerOf` the table, no other one can answer. Drops the table.
  */
 export async function onOneServer<T>(
   store: Store,
-  { table, tables }: { readonly table: string; readonly tables: readonly string[] },
+  { table, tables }: { readonly table: string; readonly tables?: readonly string[] },
   use: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -61,6 +62,30 @@ export async function onOneServer<T>(
   } finally {
     await dropTables(store, [table])
   }
+}
+
+/** Reads rows on the server of a table; any other one refuses the statement. */
+export function readerOn(store: RowReader, table: string): RowReader {
+  return {
+    rows: ({ sql: rows, ...more }) =>
+      store.rows({ sql: sql`SELECT * FROM (${rows}) WHERE ${onServerOf(table)}`, ...more }),
+  }
+}
+
+/**
+ * Asks one server that has all that was written before into some tables, by default into all: `server` reads there,
+ * and other statements name its `table`. The sweep drops what a worker leaves that dies.
+ */
+export function askOneServer<T>(
+  store: Store,
+  tables: readonly string[] | undefined,
+  ask: (server: RowReader, table: string) => Promise<T>,
+): Promise<T> {
+  // A number without a file.
+  const table = `staging_${newGroup()}_server_1`
+  return onOneServer(store, { table, ...(tables && { tables }) }, () =>
+    ask(readerOn(store, table), table),
+  )
 }
 
 /** Throws `STAGING_LOST` for a table with fewer rows than a verdict is about. */

@@ -1,6 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import { fromDays, toDays } from '../../schemas/lint/finding.js'
 import type { Store } from '../store/clickhouse.js'
+import type { RowReader } from '../store/replicas.js'
 import { sql, typed } from '../store/sql.js'
 
 /** A period of a billing cycle; local days, both inclusive. */
@@ -55,7 +56,7 @@ export interface CycleYear {
 
 /** Finds the last 12 months of every cycle: the periods whose middle lies in the year that ends with the latest ended one. */
 export async function findYears(
-  store: Store,
+  store: RowReader,
   companyCodes: readonly string[],
   today: string,
 ): Promise<readonly CycleYear[]> {

@@ -1,5 +1,6 @@
 import type { Store } from '../store/clickhouse.js'
 import { insertLatest } from '../store/latest.js'
+import type { RowReader } from '../store/replicas.js'
 import { literal, type Sql, sql, typed } from '../store/sql.js'
 import { failureColumns, instantOf, msOf, type RunFailure } from './failure.js'
 import { ratePublications } from './rates.js'
@@ -34,7 +35,7 @@ export interface PeriodsWanted {
 
 /** All periods that have begun and did not end long ago, the latest first. */
 export function readPeriods(
-  store: Store,
+  store: RowReader,
   { companyCodes, today, daysBackMax }: PeriodsWanted,
 ): Promise<readonly PeriodState[]> {
   return store.rows<PeriodState>({
@@ -93,7 +94,7 @@ export interface BillFile {
 }
 
 /** Files of usage, of what was billed and of plans that were published after an instant, in that order. */
-export function readFilesSince(store: Store, since: number): Promise<readonly BillFile[]> {
+export function readFilesSince(store: RowReader, since: number): Promise<readonly BillFile[]> {
   const bound = (at: Sql, open: Sql) =>
     sql`if(${at} IS NULL OR l.arrival IN (SELECT arrival FROM publication WHERE rekeys), ${open}, toFloat64(toUnixTimestamp(assumeNotNull(${at}))) * 1000)`
   return store.rows<BillFile>({
@@ -118,7 +119,7 @@ export interface Touching {
  * plan that what was billed then may be explained by.
  */
 export async function isTouched(
-  store: Store,
+  store: RowReader,
   { period: { cycleId, first, last }, files, daysBehind }: Touching,
 ): Promise<boolean> {
   const arrivals = files.map(({ arrival }) => arrival)

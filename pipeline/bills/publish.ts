@@ -1,6 +1,6 @@
 import type { BillStatus } from '../../schemas/rating/kind.js'
 import { publishSubjects } from '../ledger/publication.js'
-import type { Store } from '../store/clickhouse.js'
+import type { RowReader } from '../store/replicas.js'
 import { sql, typed } from '../store/sql.js'
 import { onServerOf } from '../whole.js'
 import type { BillContext, BillRun } from './context.js'
@@ -72,7 +72,7 @@ interface Newest {
   readonly publishedAt: string
 }
 
-export async function newestFile(store: Store): Promise<Newest> {
+export async function newestFile(store: RowReader): Promise<Newest> {
   const [found] = await store.rows<Newest>({
     sql: sql`SELECT max(arrival) AS arrival, toString(ifNull(max(published_at), toDateTime64(0, 3, 'UTC'))) AS publishedAt
       FROM file_state WHERE status = 'published'`,

@@ -5,6 +5,7 @@ import type { RecordFeed } from '../../schemas/record-feed.js'
 import { asRow, isNotReplaced, type Selected, toRow } from '../records/schedules.js'
 import { rowsTable } from '../records/store.js'
 import type { Store } from '../store/clickhouse.js'
+import type { RowReader } from '../store/replicas.js'
 import { id, literal, sql } from '../store/sql.js'
 
 /** The rates in force and their files. */
@@ -25,19 +26,21 @@ const kept = new WeakMap<Store, Kept>()
 
 /**
  * Reads all rates of some companies: some dozens of codes with some dozens of rows each. They are kept until
- * a schedule is published or repaired, since the views of rates take the engine longer than many a run.
+ * a schedule is published or repaired, since the views of rates take the engine longer than many a run. They are of
+ * several tables, so a run names the server that has all of them.
  */
 export async function readRates(
   store: Store,
   companyCodes: readonly string[],
+  server: RowReader = store,
 ): Promise<RatesInForce> {
-  const { seq, version, isRepairing } = await lastPublished(store)
+  const { seq, version, isRepairing } = await lastPublished(server)
   const names = companyCodes.join()
   const known = kept.get(store)
   if (known?.seq === seq && known.companyCodes === names) return known
-  const { newest, ...rates } = await readNow(store, companyCodes)
+  const { newest, ...rates } = await readNow(server, companyCodes)
   // Of a set that was published meanwhile some files may be read, and others not.
-  if ((await lastPublished(store)).seq !== seq) return readRates(store, companyCodes)
+  if ((await lastPublished(server)).seq !== seq) return readRates(store, companyCodes, server)
   // A replica that lags may not have shown the rows of that publication yet.
   if (newest === version && !isRepairing) kept.set(store, { ...rates, companyCodes: names, seq })
   return rates
@@ -60,7 +63,7 @@ interface Published {
   readonly isRepairing: boolean
 }
 
-async function lastPublished(store: Store): Promise<Published> {
+async function lastPublished(store: RowReader): Promise<Published> {
   const [last] = await store.rows<{ seq: string; version: string; isRepairing: number }>({
     sql: sql`SELECT toString(max(published_seq)) AS seq, toString(maxIf(published_seq, NOT is_repair)) AS version,
         maxIf(published_at, is_repair) > now() - toIntervalMinute(${literal(repairingMinutes)}) AS isRepairing
@@ -74,7 +77,7 @@ async function lastPublished(store: Store): Promise<Published> {
 }
 
 async function readNow(
-  store: Store,
+  store: RowReader,
   companyCodes: readonly string[],
 ): Promise<RatesInForce & { readonly newest: number }> {
   const read = (feed: string) => readRows(store, feed, companyCodes)
@@ -103,7 +106,7 @@ async function readNow(
 }
 
 async function readRows(
-  store: Store,
+  store: RowReader,
   name: string,
   companyCodes: readonly string[],
 ): Promise<readonly (RateRow & { readonly seq: number })[]> {
@@ -121,7 +124,7 @@ async function readRows(
 
 /** Each code as the latest file that has it says: bills of days before it was retired need it. */
 async function readCodes(
-  store: Store,
+  store: RowReader,
   companyCodes: readonly string[],
 ): Promise<readonly (CodeRow & { readonly seq: number })[]> {
   const feed = recordFeedOf('RateCodes') as RecordFeed

@@ -14,6 +14,7 @@ import type { Store } from '../store/clickhouse.js'
 import { toClickHouseTime } from '../store/columns.js'
 import { id, sql } from '../store/sql.js'
 import { dropTables } from '../store/staging.js'
+import { readerOn } from '../whole.js'
 import { type Compilation, compilePlans, labelCounterfactuals, toPlanRow } from './compile.js'
 import type { BillContext, BillRequest, BillRun } from './context.js'
 import { toDayColumns } from './costs/spread.js'
@@ -83,7 +84,7 @@ async function compute(context: BillContext, run: BillRun): Promise<BillSummary>
   const newest = await newestFile(store)
   await beginRun(store, tables)
   const [rates] = await Promise.all([
-    readRates(store, profile.companyCodes),
+    readRates(store, profile.companyCodes, readerOn(store, tables.masks)),
     gatherMembers(store, tables, { period, profile, ...toScanned(context, run) }),
   ])
   const inputs: Inputs = { ...newest, rates }

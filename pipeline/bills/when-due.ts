@@ -1,6 +1,8 @@
 import { daysBehind } from '../../schemas/rating/slots.js'
 import type { PipelineContext } from '../context.js'
 import { isLeftAlone } from '../queues/back-off.js'
+import type { RowReader } from '../store/replicas.js'
+import { askOneServer } from '../whole.js'
 import { isPausing, nextFailure } from './failure.js'
 import {
   type BillFile,
@@ -60,19 +62,28 @@ const runMsMax = 10 * minuteMs
 /**
  * The periods whose bills are to be computed now. One that has ended is due when files have come with
  * something of it and some minutes have passed since the first of them. An open one is due once a
- * day, and so is one that has ended since, or whose customers or rates have changed since.
+ * day, and so is one that has ended since, or whose customers or rates have changed since. A server that lags may
+ * have a file and not its reads, and files that touch nothing are not looked at again.
  */
-async function findDue(
+function findDue(
   context: DueContext,
   isMeant: (period: PeriodState) => boolean = () => true,
+): Promise<readonly PeriodState[]> {
+  return askOneServer(context.store, undefined, (server) => findOn(server, context, isMeant))
+}
+
+async function findOn(
+  server: RowReader,
+  context: DueContext,
+  isMeant: (period: PeriodState) => boolean,
 ): Promise<readonly PeriodState[]> {
   const { store, profile } = context
   const { companyCodes, billing } = profile
   const now = context.now().getTime()
   const today = localDay(context)
-  const all = await readPeriods(store, { companyCodes, today, ...billing })
+  const all = await readPeriods(server, { companyCodes, today, ...billing })
   const periods = all.filter((one) => isMeant(one) && !isPausing(one, context.now()))
-  const files = await filesOf(context, periods)
+  const files = await filesOf(server, periods)
   const due: PeriodState[] = []
   for (const period of periods) {
     if (due.length === queuedMax) break
@@ -86,7 +97,7 @@ async function findDue(
     if (isLeftAlone({ untilMs: earliest.publishedAt + quietMs, nowMs: now, mostMs: quietMs }))
       continue
     if (
-      await isTouched(store, { period, files: news, daysBehind: daysBehind(billing.periodClock) })
+      await isTouched(server, { period, files: news, daysBehind: daysBehind(billing.periodClock) })
     )
       due.push(period)
     else await recordPeriod(store, { ...period, knownAt: latest.publishedAt })
@@ -95,11 +106,11 @@ async function findDue(
 }
 
 async function filesOf(
-  { store }: DueContext,
+  server: RowReader,
   periods: readonly PeriodState[],
 ): Promise<readonly BillFile[]> {
   if (periods.length === 0) return []
-  return readFilesSince(store, Math.min(...periods.map(({ knownAt }) => knownAt)))
+  return readFilesSince(server, Math.min(...periods.map(({ knownAt }) => knownAt)))
 }
 
 /** An hour of a day may lie in the day before or after of another clock. */

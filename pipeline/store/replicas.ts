@@ -1,6 +1,11 @@
 import { Fault } from '../../schemas/fault.js'
-import type { Store } from './clickhouse.js'
+import type { Statement, Store } from './clickhouse.js'
 import { id, literal, type Sql, sql } from './sql.js'
+
+/** What reads rows: a store, or one server of it. */
+export interface RowReader {
+  rows<T>(statement: Statement & { readonly sql: Sql }): Promise<readonly T[]>
+}
 
 /**
  * Waits until the server that answers has all that was written at other replicas, into all tables or some, so

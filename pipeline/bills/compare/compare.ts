@@ -4,10 +4,10 @@ import type { PlanContext } from '../../../schemas/rating/plan.js'
 import type { RateBook } from '../../../schemas/rating/rate-book.js'
 import { publishSubjects } from '../../ledger/publication.js'
 import type { Store } from '../../store/clickhouse.js'
-import { onReplicas } from '../../store/replicas.js'
+import { onReplicas, type RowReader } from '../../store/replicas.js'
 import { literal, sql } from '../../store/sql.js'
 import { dropTables } from '../../store/staging.js'
-import { onOneServer, onServerOf } from '../../whole.js'
+import { askOneServer, onOneServer, onServerOf } from '../../whole.js'
 import { type Compilation, compilePlans, toPlanRow } from '../compile.js'
 import type { BillContext } from '../context.js'
 import { gatherMembers, type NumberedPlan, readPlans, tablesOf } from '../members.js'
@@ -61,14 +61,17 @@ export async function compare(
   const { store, profile } = context
   const began = performance.now()
   const run = await nameRun(context, 'comparison_run')
-  const { arrival: usageVersion } = await newestFile(store)
-  const rates = await readRates(store, profile.companyCodes)
-  const all = await findYears(store, profile.companyCodes, localDay(context))
+  const { usageVersion, rates, all } = await askOneServer(store, undefined, async (server) => {
+    const { arrival: usageVersion } = await newestFile(server)
+    const rates = await readRates(store, profile.companyCodes, server)
+    const all = await findYears(server, profile.companyCodes, localDay(context))
+    await dropReplaced(store, server)
+    return { usageVersion, rates, all }
+  })
   const years = all.filter((year) => cycleId === undefined || year.cycleId === cycleId)
   const compared = years.filter(({ periods }) => periods.length > 0)
   if (compared.length === 0) throw nothingToCompare(cycleId, all)
   await dropLeft(store)
-  await dropReplaced(store)
   for (const [at, year] of compared.entries()) {
     const gathered = { context, run, rates, compared: `bill_compared_${run}_${at}` }
     try {
@@ -108,10 +111,11 @@ function spanOf({ cycleId, periods }: CycleYear) {
 
 /**
  * Drops runs that nobody reads: each of their cycles has a later run, or no registered meter any more.
- * A run that began earlier than another of the same cycle is never the latest.
+ * A run that began earlier than another of the same cycle is never the latest. A server that lags may have a run and
+ * not the tenancies of its cycle.
  */
-async function dropReplaced(store: Store): Promise<void> {
-  const replaced = await store.rows<{ run: string }>({
+async function dropReplaced(store: Store, server: RowReader): Promise<void> {
+  const replaced = await server.rows<{ run: string }>({
     sql: sql`SELECT c.run AS run FROM (SELECT DISTINCT run, billing_cycle_id FROM rate_comparison_row) AS c
       LEFT JOIN comparison_run_current AS r ON r.billing_cycle_id = c.billing_cycle_id
       GROUP BY run
