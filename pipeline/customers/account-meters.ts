@@ -1,10 +1,11 @@
 import type { FileState } from '../ledger/file-state.js'
 import type { Store } from '../store/clickhouse.js'
+import type { RowReader } from '../store/replicas.js'
 import { seriesNumber } from '../store/series.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
 import { derivedOf } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
-import { isStagingLost } from '../whole.js'
+import { askOneServer, isStagingLost } from '../whole.js'
 import type { MeterPlace } from './facts.js'
 import { isOfFile, type PlaceRow, placeKey, toPlace } from './stored-facts.js'
 
@@ -123,30 +124,40 @@ async function newSeries(store: Store, series: string): Promise<Sql | undefined>
   return literal(rows.map(({ number }) => BigInt(number)))
 }
 
+const namedFrom = ['account_meter', 'registration_fact'] as const
+
 /** Meters of registered customers whose tenancies may differ by the accounts that files named. */
 export async function metersNamedIn(
   store: Store,
   arrivals: readonly number[],
 ): Promise<readonly string[]> {
-  const rows = await store.rows<{ meter: string }>({
-    sql: sql`SELECT DISTINCT meter_id AS meter FROM account_meter
+  const ask = (server: RowReader) =>
+    server.rows<{ meter: string }>({
+      sql: sql`SELECT DISTINCT meter_id AS meter FROM account_meter
       WHERE arrival IN ${literal(arrivals)} AND ((external_site_id, account_number) IN (
           SELECT external_site_id, account_number FROM registration_fact)
         OR (external_site_id, meter_id) IN (SELECT external_site_id, meter_id FROM registration_fact))`,
-  })
+    })
+  const rows = await askOneServer(store, namedFrom, ask)
   return rows.map(({ meter }) => meter)
 }
 
+export type LateRead = PlaceRow & {
+  readonly commodity: string
+  readonly first: number
+  readonly last: number
+}
+
 /** The latest read under each of some accounts at or after its end; those without one are left out. */
-export async function recordLateReads(
-  store: Store,
+export async function findLateReads(
+  store: RowReader,
   ends: readonly (MeterPlace & { readonly at: number })[],
-): Promise<number> {
-  if (ends.length === 0) return 0
+): Promise<readonly LateRead[]> {
+  if (ends.length === 0) return []
   const meterIds = ends.map(({ meterId }) => meterId)
   const accounts = ends.map(({ accountNumber }) => accountNumber)
   const since = Math.floor(Math.min(...ends.map(({ at }) => at)) / 1_000)
-  const rows = await store.rows<PlaceRow & { commodity: string; first: number; last: number }>({
+  const rows = await store.rows<LateRead>({
     sql: sql`SELECT meter_id, external_site_id, account_number, toString(commodity) AS commodity,
         toUnixTimestamp(min(starts_at)) AS first, toUnixTimestamp(max(starts_at)) AS last
       FROM usage_current
@@ -154,14 +165,16 @@ export async function recordLateReads(
         AND meter_id IN ${meterIds} AND account_number IN ${accounts}
       GROUP BY meter_id, external_site_id, account_number, commodity`,
   })
-  const late = rows.filter((row) => {
+  return rows.filter((row) => {
     const place = toPlace(row)
     return ends.some((end) => {
       const isHere = placeKey(end) === placeKey(place)
       return isHere && row.last * 1_000 >= end.at
     })
   })
-  if (late.length === 0) return 0
+}
+
+export async function recordLateReads(store: Store, late: readonly LateRead[]): Promise<void> {
   await store.insert(
     'account_meter',
     late.map(({ first, last, ...row }) => ({
@@ -172,5 +185,4 @@ export async function recordLateReads(
       changes: 1,
     })),
   )
-  return late.length
 }

@@ -17,6 +17,7 @@ import {
 } from '../usage/lengths/claimed.js'
 import { readColumns } from '../usage/lengths/rekey.js'
 import { noteRows, usageTable } from '../verify/entries.js'
+import { askOneServer, onServerOf } from '../whole.js'
 import { namedIn, recordAccounts } from './account-meters.js'
 import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
 
@@ -68,19 +69,25 @@ export function askForHeldOf(store: Store, arrivals: readonly number[]): Promise
   return ask(store, sql`${arrivalOf} IN ${literal(arrivals)}`)
 }
 
-async function ask(store: Store, where: Sql): Promise<boolean> {
+const askedFrom = ['held_read', 'publication', 'tenancy', 'erasure', 'usage_read'] as const
+
+/** A server that lags may have a tenancy and not the reads that are held for it. */
+function ask(store: Store, where: Sql): Promise<boolean> {
   const near = sql`${where} AND ${isOfPublished} AND NOT ${isErased}`
-  const found = await store.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${near} LIMIT 1` })
-  if (found.length === 0) return false
-  await store.command({
-    sql: sql`INSERT INTO held_claim (version)
-      SELECT version FROM held_read WHERE ${near} AND ${clientsReads('held_read', where)}
-        AND (meter_id, version) NOT IN (SELECT meter_id, version FROM usage_read
-          WHERE NOT is_rekeyed AND meter_id IN (SELECT meter_id FROM held_read WHERE ${near})
-            AND local_day BETWEEN (SELECT min(local_day) - 1 FROM held_read WHERE ${near})
-              AND (SELECT max(local_day) + 1 FROM held_read WHERE ${near}))`,
+  return askOneServer(store, askedFrom, async (server, table) => {
+    const found = await server.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${near} LIMIT 1` })
+    if (found.length === 0) return false
+    await store.command({
+      sql: sql`INSERT INTO held_claim (version)
+        SELECT version FROM held_read WHERE ${near} AND ${clientsReads('held_read', where)}
+          AND (meter_id, version) NOT IN (SELECT meter_id, version FROM usage_read
+            WHERE NOT is_rekeyed AND meter_id IN (SELECT meter_id FROM held_read WHERE ${near})
+              AND local_day BETWEEN (SELECT min(local_day) - 1 FROM held_read WHERE ${near})
+                AND (SELECT max(local_day) + 1 FROM held_read WHERE ${near}))
+          AND ${onServerOf(table)}`,
+    })
+    return true
   })
-  return true
 }
 
 /** The arrival of a read that was asked for and is not stored yet. */
@@ -110,9 +117,19 @@ export async function nextClaim(store: Store): Promise<string | undefined> {
  * version of their file and get a number of publication of their own, since readers may be past that of
  * the file. They have the lengths that are proved by now, and so do stored reads whose length they prove.
  * Which reads it has was written down before, so a repetition after a crash stores and counts
- * the same. No file may be compared with the store meanwhile.
+ * the same. No file may be compared with the store meanwhile. A server that lags may have the reads and not the claim.
  */
-export async function storeClaimed(
+export function storeClaimed(context: ClaimContext, claim: string): Promise<readonly string[]> {
+  return askOneServer(context.store, claimedFrom, (_, table) => storeOn(table, context, claim))
+}
+
+const claimedFrom = [
+  ...['held_claim', 'usage_change_row', 'provisional_length', 'file_state'],
+  ...askedFrom,
+] as const
+
+async function storeOn(
+  table: string,
   context: ClaimContext,
   claim: string,
 ): Promise<readonly string[]> {
@@ -124,7 +141,8 @@ export async function storeClaimed(
   const isClaimed = sql`version IN (SELECT version FROM held_claim FINAL WHERE claim = ${change})
     AND version IN (SELECT argMax(version, ${precedenceOf()}) FROM ${rivals} GROUP BY meter_id, starts_at, seconds)
     AND (meter_id, starts_at, account_number) IN (
-      SELECT meter_id, starts_at, argMax(account_number, ${precedenceOf()}) FROM ${rivals} GROUP BY meter_id, starts_at)`
+      SELECT meter_id, starts_at, argMax(account_number, ${precedenceOf()}) FROM ${rivals} GROUP BY meter_id, starts_at)
+    AND ${onServerOf(table)}`
   const meters = await store.rows<{ meter: string }>({
     sql: sql`SELECT DISTINCT meter_id AS meter FROM held_read WHERE ${isClaimed} ORDER BY meter`,
   })
@@ -140,7 +158,7 @@ export async function storeClaimed(
       GROUP BY r.meter_id, r.was_stored`,
     settings: onceSettings(`claim-${claim}`),
   })
-  await store.command(markAnnounced(claim, 'claim'))
+  await store.command(markAnnounced(claim, 'claim', onServerOf(table)))
   await store.command(
     noteRows({ kind: 'outdone', cause: claim, target, total, from: outdoneReads(settled) }),
   )

@@ -1,8 +1,9 @@
 import type { Registration } from '../../schemas/gateway/registration.js'
 import { groupBy } from '../../schemas/lists/group-by.js'
 import { batchesOf } from '../store/batches.js'
-import type { Store } from '../store/clickhouse.js'
+import type { RowReader } from '../store/replicas.js'
 import type { ClaimContext } from '../usage/lengths/claimed.js'
+import { askOneServer } from '../whole.js'
 import { metersNamedIn, type NamedFile, recordAccountsOf } from './account-meters.js'
 import { erasedPlaces } from './erasure/erasure.js'
 import { askForHeld, askForHeldOf, endClaim, nextClaim, storeClaimed } from './held.js'
@@ -49,7 +50,9 @@ export async function endClients(
   kind: 'closed' | 'left',
 ): Promise<number> {
   if (clientIds.length === 0) return 0
-  const known = await readRecords(context.store, { meterIds: [], clientIds })
+  const known = await askOneServer(context.store, ['registration_fact'], (server) =>
+    readRecords(server, { meterIds: [], clientIds }),
+  )
   const latest = latestOf(known).filter((fact) => {
     return fact.kind === 'seen' || (kind === 'left' && fact.kind !== 'left')
   })
@@ -131,19 +134,28 @@ async function registerBatch(
   context: RegisterContext,
   all: readonly Registration[],
 ): Promise<number> {
-  const { store } = context
-  const customers = await withoutErased(store, all)
-  const clientIds = [...new Set(customers.map(({ clientId }) => clientId))]
-  const listed = [...new Set(customers.flatMap(({ meters }) => meters.map((one) => one.meterId)))]
-  const known = await readRecords(store, { meterIds: listed, clientIds })
-  const meterIds = [...new Set([...listed, ...known.map(({ meterId }) => meterId)])]
-  if (meterIds.length === 0) return 0
-  const stored = await readTenancies(store, meterIds)
+  const { customers, known, stored } = await askOneServer(
+    context.store,
+    ['erasure', 'registration_fact', 'tenancy'],
+    (server) => readKnown(server, all),
+  )
+  if (stored === undefined) return 0
   const now = context.now().getTime()
   const news = findNews(customers, { known, stored, now, zone: context.zone })
   await addNews(context, news, known)
   await finish(context, known)
   return new Set(news.map(({ clientId }) => clientId)).size
+}
+
+/** What is known of the meters of customers; nothing is stored where there are none. */
+async function readKnown(server: RowReader, all: readonly Registration[]) {
+  const customers = await withoutErased(server, all)
+  const clientIds = [...new Set(customers.map(({ clientId }) => clientId))]
+  const listed = [...new Set(customers.flatMap(({ meters }) => meters.map((one) => one.meterId)))]
+  const known = await readRecords(server, { meterIds: listed, clientIds })
+  const meterIds = [...new Set([...listed, ...known.map(({ meterId }) => meterId)])]
+  const stored = meterIds.length === 0 ? undefined : await readTenancies(server, meterIds)
+  return { customers, known, stored }
 }
 
 /** Finishes what a call that died has begun: tenancies behind their facts, and held reads. */
@@ -168,7 +180,7 @@ async function addNews(
 
 /** A record may still list what was terminated long ago. */
 async function withoutErased(
-  store: Store,
+  store: RowReader,
   customers: readonly Registration[],
 ): Promise<readonly Registration[]> {
   const accounts = customers.flatMap(({ meters }) => meters.map((one) => one.accountNumber))

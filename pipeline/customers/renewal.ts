@@ -10,7 +10,8 @@ import {
 import { readLast } from '../ledger/publication.js'
 import { changesBetween } from '../ledger/usage-changes.js'
 import type { Store } from '../store/clickhouse.js'
-import { recordLateReads } from './account-meters.js'
+import { askOneServer } from '../whole.js'
+import { findLateReads, type LateRead, recordLateReads } from './account-meters.js'
 import { placeKey, readSites, toPlace } from './stored-facts.js'
 import {
   readTenancies,
@@ -18,7 +19,7 @@ import {
   toTenancyRow,
   writeTenancies,
 } from './stored-tenancies.js'
-import { toTenancies } from './tenancies.js'
+import { type Tenancy, toTenancies } from './tenancies.js'
 import type { TenancyRules } from './tenants.js'
 
 /** What registering works with; a `PipelineContext` is one. */
@@ -39,23 +40,12 @@ export async function renewTenancies(
   wanted: readonly string[],
 ): Promise<void> {
   const { store } = context
-  const rules = tenancyRules(context)
-  const derive = async () => {
-    const { facts, meterIds } = await readSites(store, wanted)
-    const known = new Set(meterIds)
-    const all = toTenancies(facts, rules)
-    return { meterIds, tenancies: all.filter(({ meterId }) => known.has(meterId)) }
+  let derived = await derive(context, wanted)
+  if (derived.late.length > 0) {
+    await recordLateReads(store, derived.late)
+    derived = await derive(context, wanted)
   }
-  let { meterIds, tenancies } = await derive()
-  const ends = tenancies.flatMap(({ validTo, endedBy, ...place }) => {
-    const isInferred = validTo !== undefined && endedBy !== 'terminated'
-    return isInferred && place.accountNumber !== '' ? [{ ...place, at: validTo }] : []
-  })
-  if ((await recordLateReads(store, ends)) > 0) {
-    ;({ meterIds, tenancies } = await derive())
-  }
-  const { seq } = await readLast(store)
-  const before = await readTenancies(store, meterIds)
+  const { tenancies, seq, before } = derived
   const stored = new Map(before.map((tenancy) => [tenancyKey(tenancy), tenancy]))
   const change = nameChange()
   const made = { change, at: context.now() }
@@ -70,6 +60,38 @@ export async function renewTenancies(
     return [{ row: same ? kept : fresh, version }]
   })
   if (writes.length > 0) await writeChange(context, { seq, before, writes, change })
+}
+
+/** Of what facts of tenancies are, and what is compared with them. */
+const derivedFrom = [
+  ...['registration_fact', 'account_meter', 'billing_period_row', 'termination_row', 'erasure'],
+  ...['file_state', 'publication', 'usage_read', 'tenancy'],
+] as const
+
+interface Derivation {
+  readonly tenancies: readonly Tenancy[]
+  /** Reads behind an end that were not recorded yet. */
+  readonly late: readonly LateRead[]
+  /** The latest publication when `before` was read. */
+  readonly seq: number
+  readonly before: readonly StoredTenancy[]
+}
+
+/** Tenancies as facts have them. A server that lags has not those that the caller has just added. */
+function derive(context: RegisterContext, wanted: readonly string[]): Promise<Derivation> {
+  return askOneServer(context.store, derivedFrom, async (server) => {
+    const { facts, meterIds } = await readSites(server, wanted)
+    const known = new Set(meterIds)
+    const all = toTenancies(facts, tenancyRules(context))
+    const tenancies = all.filter(({ meterId }) => known.has(meterId))
+    const ends = tenancies.flatMap(({ validTo, endedBy, ...place }) => {
+      const isInferred = validTo !== undefined && endedBy !== 'terminated'
+      return isInferred && place.accountNumber !== '' ? [{ ...place, at: validTo }] : []
+    })
+    const late = await findLateReads(server, ends)
+    const { seq } = await readLast(server)
+    return { tenancies, late, seq, before: await readTenancies(server, meterIds) }
+  })
 }
 
 interface Renewal {

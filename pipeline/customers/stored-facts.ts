@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Store } from '../store/clickhouse.js'
+import type { RowReader } from '../store/replicas.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { versionOf } from '../store/versions.js'
+import { askOneServer } from '../whole.js'
 import type { Fact, LeaveFact, MeterPlace, SeenFact } from './facts.js'
 
 /** A fact that a customer record gives. */
@@ -12,7 +14,7 @@ export type RecordFact = SeenFact | LeaveFact
  * each, and none is ever changed.
  */
 export async function readRecords(
-  store: Store,
+  store: RowReader,
   {
     meterIds,
     clientIds,
@@ -38,7 +40,7 @@ const roundsMax = 10
  * name them. Of meters that are not named in the answer some facts may be missing.
  */
 export async function readSites(
-  store: Store,
+  store: RowReader,
   wanted: readonly string[],
 ): Promise<{ readonly facts: readonly Fact[]; readonly meterIds: readonly string[] }> {
   let meterIds: readonly string[] = []
@@ -55,7 +57,10 @@ export async function readSites(
 }
 
 /** The meters of the accounts that some meters have at their premises. */
-async function metersBeside(store: Store, meterIds: readonly string[]): Promise<readonly string[]> {
+async function metersBeside(
+  store: RowReader,
+  meterIds: readonly string[],
+): Promise<readonly string[]> {
   const places = sql`SELECT external_site_id, account_number FROM registration_fact
         WHERE meter_id IN ${meterIds} AND account_number != ''
       UNION DISTINCT
@@ -75,7 +80,7 @@ type OtherFact = Exclude<Fact, RecordFact>
 
 /** What files say of some meters and their accounts: in reads, bills and terminations. */
 async function readOthers(
-  store: Store,
+  store: RowReader,
   meterIds: readonly string[],
 ): Promise<readonly OtherFact[]> {
   const accounts = sql`SELECT account_number FROM registration_fact WHERE meter_id IN ${meterIds}
@@ -144,11 +149,13 @@ export async function metersInRecords(
   store: Store,
   { table, arrival }: { readonly table: string; readonly arrival: number },
 ): Promise<readonly string[]> {
-  const rows = await store.rows<{ meter_id: string }>({
-    sql: sql`SELECT DISTINCT meter_id FROM registration_fact WHERE kind = 'seen'
+  const ask = (server: RowReader) =>
+    server.rows<{ meter_id: string }>({
+      sql: sql`SELECT DISTINCT meter_id FROM registration_fact WHERE kind = 'seen'
       AND (account_number IN (SELECT account_number FROM ${id(table)} WHERE ${isOfFile(arrival)})
         OR meter_id IN (SELECT meter_id FROM ${id(table)} WHERE ${isOfFile(arrival)} AND meter_id != ''))`,
-  })
+    })
+  const rows = await askOneServer(store, ['registration_fact', table], ask)
   return rows.map(({ meter_id }) => meter_id)
 }
 

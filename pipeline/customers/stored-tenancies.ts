@@ -1,5 +1,6 @@
 import type { Store } from '../store/clickhouse.js'
 import { toClickHouseTime } from '../store/columns.js'
+import type { RowReader } from '../store/replicas.js'
 import { sql } from '../store/sql.js'
 import { ever, type Hold } from './holds.js'
 import type { Tenancy } from './tenancies.js'
@@ -11,7 +12,7 @@ export interface StoredTenancy {
 }
 
 export async function readTenancies(
-  store: Store,
+  store: RowReader,
   meterIds: readonly string[],
 ): Promise<readonly StoredTenancy[]> {
   const rows = await store.rows<TenancyRow & { readonly version: string }>({

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { claimNext } from '../store/claim.js'
 import type { Store } from '../store/clickhouse.js'
+import type { RowReader } from '../store/replicas.js'
 import { sql, typed } from '../store/sql.js'
 
 /** What becomes visible under a number of its own. */
@@ -117,7 +118,7 @@ const published = (arrivals: readonly number[]) =>
 
 /** The number of the latest publication, and its time; the order of the table finds it at once. */
 export async function readLast(
-  store: Store,
+  store: RowReader,
 ): Promise<{ readonly seq: number; readonly at: number }> {
   const [row] = await store.rows<{ seq: string; at: string }>({
     sql: sql`SELECT ${columns} FROM publication AS p ORDER BY p.published_seq DESC LIMIT 1`,

@@ -4,6 +4,7 @@ import { storeColumn } from '../../../schemas/record-feed.js'
 import { announceHolds, announceReads, type ErasureChange } from '../../ledger/announced.js'
 import { isEnd, keyOf, rowsTable } from '../../records/store.js'
 import type { Store } from '../../store/clickhouse.js'
+import type { RowReader } from '../../store/replicas.js'
 import { id, join, literal, type Sql, sql } from '../../store/sql.js'
 import { precedenceOf } from '../../store/versions.js'
 import { markAnnounced } from '../../usage/days/stale.js'
@@ -259,7 +260,7 @@ export async function eraseRejects(store: Store): Promise<void> {
 
 /** Which of some accounts are erased, or at which of their premises and meters. */
 export async function erasedPlaces(
-  store: Store,
+  store: RowReader,
   accountNumbers: readonly string[],
 ): Promise<(place: MeterPlace) => boolean> {
   const rows = await store.rows<{ account: string; site: string; meter: string }>({

@@ -35,11 +35,15 @@ export function markStaged({ number, table, repairs, isOwn = false }: StagedRead
 }
 
 /** The same of what a change takes from readers or gives to them, as it is announced. */
-export function markAnnounced(change: string, cause: 'claim' | 'erasure'): Statement {
+export function markAnnounced(
+  change: string,
+  cause: 'claim' | 'erasure',
+  where = sql`1`,
+): Statement {
   return mark(sql`SELECT change, 0, meter_id, min(r.local_day),
       greatest(max(r.last_local_day), min(r.local_day) + 1), ${cause}, false
     FROM usage_change_row AS r
-    WHERE change = ${typed('UInt64', change)} AND meter_id != '' AND r.cause IN ('read', 'erasure')
+    WHERE change = ${typed('UInt64', change)} AND meter_id != '' AND r.cause IN ('read', 'erasure') AND ${where}
     GROUP BY change, meter_id`)
 }
 
