@@ -32,6 +32,8 @@ export function createSqlCis(settings: SqlCisSettings, password: string | undefi
   })
   // A broken idle connection is replaced; the next query reports a lasting failure.
   pool.on('error', () => undefined)
+  // One that breaks in use fails its query. The pool does not listen to it then, and Node would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return {
     fetch: async (clientId) => {
       const rows = await readAll(pool, settings, clientId)

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { t } from 'tap'
 import { createSqlCis } from '../../../api/cis/sql.js'
 import { cisSettings, type SqlCisSettings } from '../../../schemas/settings/gateway-cis.js'
@@ -98,6 +100,32 @@ t.test('a query that the database refuses is named by its code, and heals', asyn
   await t.rejects(cis.fetch('C-1'), { code: 'CIS_ANSWER', message: /more than 2 rows/ })
   await server.run(`INSERT INTO partner SELECT * FROM partner`)
   await t.rejects(cis.fetch('C-locked'), { code: 'CIS_ANSWER', message: /several rows/ })
+})
+
+t.test('a connection that breaks during a query fails this query only', async (t) => {
+  const server = await createPostgres()
+  await server.run(tables)
+  let cut: 'destroy' | 'resetAndDestroy' = 'destroy'
+  const proxy = createServer((socket) => {
+    const behind = connect(server.port, '127.0.0.1')
+    for (const one of [socket, behind]) one.on('error', () => undefined)
+    socket.pipe(behind).pipe(socket)
+    socket.on('data', (bytes) => {
+      if (bytes.includes('C-locked')) socket[cut]()
+    })
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const { port } = proxy.address() as AddressInfo
+  const cis = createSqlCis(settingsOf(port), undefined)
+  t.teardown(async () => {
+    await cis.close()
+    proxy.close()
+    await server.close()
+  })
+  for (cut of ['destroy', 'resetAndDestroy'] as const) {
+    await t.rejects(cis.fetch('C-locked'), { code: 'CIS_UNREACHABLE' }, cut)
+    t.match(await cis.fetch('C-1'), { record: { clientId: 'C-1' } })
+  }
 })
 
 t.test('a database asks for a password that is not configured', async (t) => {
