@@ -1,5 +1,5 @@
-import type { EventEmitter } from 'node:events'
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { createFieldReader, type Fields } from './fields.js'
 import { type Framing, framingOf } from './framing.js'
@@ -9,7 +9,7 @@ import { type Framing, framingOf } from './framing.js'
  * Then it serves nothing else on their connection: what follows may be part of a body. Node would go on
  * with the next request. Set `requireHostHeader: false`, or Node answers a missing host and goes on.
  */
-export function serveStrictly(server: EventEmitter, serve: RequestListener): void {
+export function serveStrictly(server: Server | TlsServer, serve: RequestListener): void {
   const refused = new WeakSet<Socket>()
   serveAll(server, (request, response) => {
     if (refused.has(request.socket)) return
@@ -20,8 +20,12 @@ export function serveStrictly(server: EventEmitter, serve: RequestListener): voi
   })
 }
 
-/** Also requests with an unknown expectation, which Node answers itself before it goes on. */
-export function serveAll(server: EventEmitter, serve: RequestListener): void {
+/**
+ * Also requests with an unknown expectation, which Node answers itself before it goes on. Each shows all of its
+ * fields: by default Node hides those behind the first thousand, and still obeys them.
+ */
+export function serveAll(server: Server | TlsServer, serve: RequestListener): void {
+  server.maxHeadersCount = 0
   server.on('request', serve)
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
 }

@@ -7,6 +7,8 @@ const post = (fields: readonly string[], body = '') =>
   ['POST /first HTTP/1.1', host, ...fields, '', body].join('\r\n')
 const encoded = (value: string) => post([`Transfer-Encoding: ${value}`], '0\r\n\r\n')
 const chunked = (body: string) => post(['Transfer-Encoding: chunked'], body)
+/** More fields than Node shows by default. */
+const behindMany = (field: string) => post([...Array<string>(1_500).fill('a:b'), field])
 
 /** Requests whose end two servers might see at different places, and requests for two hosts. */
 const ambiguous: Readonly<Record<string, string>> = {
@@ -56,6 +58,8 @@ const ambiguous: Readonly<Record<string, string>> = {
   'no host': 'GET /first HTTP/1.1\r\nX-A: b\r\n\r\n',
   'two equal hosts': post([host]),
   'two hosts': post(['Host: other']),
+  'two hosts with many fields between them': behindMany('Host: other'),
+  'an encoding behind many fields': behindMany('Transfer-Encoding: gzip, chunked'),
   'two hosts, and an expectation': post(['Host: other', 'Expect: what nobody knows']),
 }
 
