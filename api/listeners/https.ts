@@ -156,9 +156,23 @@ function createServe(options: HttpsOptions): Serve {
     // A stream that fails destroys the response, so that nobody takes a part of the body for the whole.
     if (stream !== undefined) return pipeline(stream, response).catch(() => undefined)
     response.setHeader('Content-Length', Buffer.byteLength(body))
-    response.end(body)
-    if (isCut) response.once('finish', () => request.socket.destroySoon())
+    if (!isCut) return void response.end(body)
+    response.flushHeaders()
+    response.write(body, () => closeSlowly(request.socket, limits.bodyMsMax))
   }
+}
+
+/**
+ * Closes a connection whose client may still be sending. Closed at once it would be reset, and the client could
+ * lose its answer (RFC 9112, section 9.6): what comes is dropped until the client closes, or `msMax` are over.
+ */
+function closeSlowly(socket: Socket, msMax: number): void {
+  detachParser(socket)
+  socket.removeAllListeners('data')
+  socket.resume()
+  socket.end()
+  const late = setTimeout(() => socket.destroy(), msMax)
+  socket.once('close', () => clearTimeout(late))
 }
 
 /** `authorized` alone is also true for a resumed TLS 1.3 session of a client without a certificate. */
@@ -218,14 +232,19 @@ async function readBody(
   })
 }
 
-/**
- * Ends the connection of a request. A socket with a listener of its own no longer feeds Node's parser
- * directly, which would go on with all that has arrived: thousands of pieces.
- */
+/** Ends the connection of a request. */
 function cutOff(request: IncomingMessage): void {
-  request.socket.on('data', () => undefined)
+  detachParser(request.socket)
   request.removeAllListeners('data')
   request.destroy()
+}
+
+/**
+ * A socket with a listener of its own no longer feeds Node's parser directly, which would go on with all that
+ * has arrived: thousands of pieces.
+ */
+function detachParser(socket: Socket): void {
+  socket.on('data', () => undefined)
 }
 
 /** HTTP statuses of Node's parser errors; any other parser error is a 400. */

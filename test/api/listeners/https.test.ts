@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import https from 'node:https'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { t } from 'tap'
 import { createHttpsListener } from '../../../api/listeners/https.js'
@@ -26,6 +27,7 @@ const listen = async (
     allow?: string[]
     certificates?: 'optional'
     stopMsMax?: number
+    isStreamed?: () => boolean
   } = {},
 ) => {
   const { certFile, keyFile, caFile } = ours
@@ -39,6 +41,7 @@ const listen = async (
     },
     limits: { ...limits, stopMsMax: more.stopMsMax ?? limits.stopMsMax },
     ...(more.certificates && { certificates: more.certificates }),
+    ...(more.isStreamed && { isStreamed: more.isStreamed }),
     requestsPerSecondMax: more.requestsPerSecondMax ?? 100_000,
     handle,
     requestId: createRequestIds('test'),
@@ -118,4 +121,18 @@ t.test('only a certificate of the trusted authority opens a connection', async (
     raw?.send('GET /now HTTP/1.1\r\nHost: gateway\r\n\r\n')
     t.same((await raw?.answers()) ?? [], [], name)
   }
+})
+
+t.test('a client that is still sending gets its answer', async (t) => {
+  const { port } = await listen(echo, { isStreamed: () => true })
+  const raw = await createRaw({ port, tls: client })
+  raw.pause()
+  raw.send('PUT /now HTTP/1.1\r\nHost: gateway\r\nContent-Length: 4000000\r\n\r\n')
+  for (let sent = 0; sent < 4_000_000; sent += 100_000) {
+    await sleep(5)
+    raw.send('x'.repeat(100_000))
+  }
+  raw.resume()
+  t.match(await raw.answers(), [/^HTTP\/1.1 200 /], 'also one that reads it at the end')
+  await raw.closed()
 })

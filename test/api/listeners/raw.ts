@@ -10,8 +10,9 @@ export interface RawClient {
   closed(): Promise<void>
   /** Everything that has come, once it has a text so often, or the connection has ended. */
   textWith(part: string, count?: number): Promise<string>
-  /** Reads nothing any more. */
+  /** Reads nothing until `resume`. */
   pause(): void
+  resume(): void
   destroy(): void
 }
 
@@ -68,6 +69,7 @@ export async function createRaw({ port, tls }: RawServer): Promise<RawClient> {
       return text
     },
     pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
     destroy: () => socket.destroy(),
   }
 }
