@@ -1,7 +1,7 @@
 import type { Queues } from '../../pipeline/queues/bullmq.js'
 import { type JobData, registrationsMax } from '../../pipeline/queues/jobs.js'
 import { Fault } from '../../schemas/fault.js'
-import type { Registration } from '../../schemas/gateway/registration.js'
+import { type Registration, registeredMax } from '../../schemas/gateway/registration.js'
 
 export interface RegistrarOptions {
   readonly queues: Pick<Queues, 'add'>
@@ -72,10 +72,17 @@ export function createRegistrar({ queues, onFailure }: RegistrarOptions): Regist
         )
         return
       }
+      const { length } = registration.meters
+      if (length > registeredMax) {
+        // A job that carries it would be refused, with every other customer in it.
+        const detail = `a customer has ${length} meters and is not registered: at most ${registeredMax} are`
+        onFailure(new Fault('CIS_ANSWER', detail))
+        return
+      }
       gathered.set(registration.clientId, registration)
       closed.delete(registration.clientId)
       ended.delete(registration.clientId)
-      meters += registration.meters.length
+      meters += length
       if (gathered.size >= registrationsMax || meters >= metersMax) flush()
       else timer ??= setTimeout(flush, gatherMs)
     },

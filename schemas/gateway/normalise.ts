@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../json.js'
 import { identifierSchema } from './customer.js'
-import type { PartialSites } from './registration.js'
+import { type PartialSites, registeredMax } from './registration.js'
 import { stateLetters } from './states.js'
 
 export interface NormalisedCustomer {
@@ -51,7 +51,8 @@ function sitesOf(read: readonly SiteRead[]): PartialSites {
     return identifierSchema.safeParse(isObject(site) ? site['externalSiteId'] : undefined).data
   })
   const known = ids.filter((id) => id !== undefined)
-  return known.length < ids.length ? 'all' : [...new Set(known)]
+  const sites = new Set(known)
+  return known.length < ids.length || sites.size > registeredMax ? 'all' : [...sites]
 }
 
 interface SiteRead {

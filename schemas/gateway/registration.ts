@@ -20,14 +20,15 @@ const registeredMeter = strict({
   readUnder: readUnderSchema.optional(),
 })
 
-const metersMax = 10_000
+/** Meters of one customer, and sites in `partialSites`: what one job carries. */
+export const registeredMax = 10_000
 
 /**
  * The `externalSiteId` of each site of which something was left out, so that a meter that the record does
- * not list may still be there; `all` if one of them has no readable id.
+ * not list may still be there; `all` if one of them has no readable id, or if they are too many.
  */
 const partialSites = z.union([
-  z.array(identifierSchema).max(metersMax).readonly(),
+  z.array(identifierSchema).max(registeredMax).readonly(),
   z.literal('all'),
 ])
 
@@ -41,7 +42,7 @@ export const registrationSchema = strict({
   clientId: identifierSchema,
   acctStatus: code,
   partialSites: partialSites.optional(),
-  meters: z.array(registeredMeter).max(metersMax).readonly(),
+  meters: z.array(registeredMeter).max(registeredMax).readonly(),
 })
 
 export type Registration = z.output<typeof registrationSchema>

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { createRegistrar } from '../../../api/routes/register.js'
-import type { JobData } from '../../../pipeline/queues/jobs.js'
+import { type JobData, parseJob } from '../../../pipeline/queues/jobs.js'
 import { Fault } from '../../../schemas/fault.js'
 import type { Customer } from '../../../schemas/gateway/customer.js'
 import { type Registration, toRegistration } from '../../../schemas/gateway/registration.js'
@@ -61,6 +61,19 @@ t.test('customers with many meters are handed over sooner', async (t) => {
   await register.close()
   t.equal(jobs[1]?.length, 2)
 })
+
+t.test(
+  'a customer with more meters than a job carries is reported, and costs no other',
+  async (t) => {
+    const { jobs, failures, register } = rig()
+    register.add(customer('1', 'R1', 10_001))
+    register.add(customer('2', 'R1', 10_000))
+    await register.close()
+    t.match(failures, [{ code: 'CIS_ANSWER', message: /10001 meters/ }])
+    t.equal(jobs.length, 1)
+    t.match(parseJob('register', { v: 1, customers: jobs[0] }).customers, [{ clientId: '2' }])
+  },
+)
 
 t.test('closing hands over what was gathered, and waits for the queue', async (t) => {
   let isTaken = false

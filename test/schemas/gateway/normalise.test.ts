@@ -111,6 +111,19 @@ test('what was left out at a site without a readable id may be anywhere', async 
   }
 })
 
+test('so may what was left out at more sites than a registration lists', async (t) => {
+  const others = Array.from({ length: 10_001 }, (_, at) => ({
+    externalSiteId: `S-${at}`,
+    meters: [],
+  }))
+  const leftOut = (count: number) => {
+    const customerSites = [sampleSite(), ...others.slice(0, count)]
+    return normaliseCustomer({ clientId: 'C-1', customerSites }).partialSites
+  }
+  t.equal(leftOut(10_000).length, 10_000)
+  t.equal(leftOut(10_001), 'all')
+})
+
 test('a type that may be electric or gas is never omitted', async (t) => {
   for (const meterType of ['E', 'ELEC', 'G', 'NatGas', 'EL01', 1, '', undefined]) {
     const record = sampleCustomer({ meter: { meterType } })
