@@ -44,6 +44,15 @@ export function createUtilityClient(settings: Settings, options: Options): HttpC
   }
 }
 
+/**
+ * A path with an identifier in its place. Undefined for `.` and `..`: encoded or not, an address takes them for
+ * steps between folders, so that the call would ask for something else of the server.
+ */
+export function fillPath(path: string, place: string, identifier: string): string | undefined {
+  if (identifier === '.' || identifier === '..') return undefined
+  return path.replaceAll(place, encodeURIComponent(identifier))
+}
+
 /** How long one call may take, milliseconds: a token, the call, and both again after a 401. */
 export function callMsMax({ timeoutMs, oauth }: Pick<Settings, 'timeoutMs' | 'oauth'>): number {
   return oauth === undefined ? timeoutMs : 4 * timeoutMs

@@ -5,7 +5,7 @@ import { parseObject } from '../../schemas/json.js'
 import type { RestAmiSettings } from '../../schemas/settings/gateway-bind.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import type { HttpRequest, HttpResponse } from '../http-client.js'
-import { createUtilityClient } from '../utility-client.js'
+import { createUtilityClient, fillPath } from '../utility-client.js'
 import type { Ami, AmiOutcome } from './ami.js'
 
 const hub = z
@@ -38,20 +38,18 @@ export function createRestAmi(
   const client = createUtilityClient(settings, options)
   const base = settings.url.replace(/\/$/, '')
   const ask = (request: HttpRequest) => client.send({ ...request, url: base + request.url })
-  const find = async <T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> => {
+  const find = async <T>(path: string | undefined, schema: z.ZodType<T>) => {
+    if (path === undefined) return undefined
     const response = await ask({ method: 'GET', url: path })
     return response.status === 404 ? undefined : read(response, schema)
   }
   return {
     locate: async (accountSlid) => {
-      const path = settings.locationPath.replace('{accountSlid}', encodeURIComponent(accountSlid))
+      const path = fillPath(settings.locationPath, '{accountSlid}', accountSlid)
       return (await find(path, location))?.meterId
     },
     meter: async (meterId) => {
-      const found = await find(
-        settings.meterPath.replace('{meterId}', encodeURIComponent(meterId)),
-        meter,
-      )
+      const found = await find(fillPath(settings.meterPath, '{meterId}', meterId), meter)
       if (found === undefined) return undefined
       if (found.meterId !== meterId)
         throw new Fault('AMI_ANSWER', 'the head-end returned another meter than requested')

@@ -2,7 +2,7 @@ import { Fault } from '../../schemas/fault.js'
 import { parseObject } from '../../schemas/json.js'
 import type { RestCisSettings } from '../../schemas/settings/gateway-cis.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { createUtilityClient } from '../utility-client.js'
+import { createUtilityClient, fillPath } from '../utility-client.js'
 import type { Cis } from './cis.js'
 import { toRecord } from './field-map.js'
 
@@ -16,7 +16,8 @@ export function createRestCis(
   const base = settings.url.replace(/\/$/, '')
   return {
     fetch: async (clientId) => {
-      const path = settings.customerPath.replaceAll('{clientId}', encodeURIComponent(clientId))
+      const path = fillPath(settings.customerPath, '{clientId}', clientId)
+      if (path === undefined) return undefined
       const { status, text } = await client.send({ method: 'GET', url: base + path })
       if (status === 404) return undefined
       if (status !== 200) {

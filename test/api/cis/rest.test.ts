@@ -124,6 +124,19 @@ t.test('an answer that is not a customer is a fault of the CIS, never a customer
   t.match(await cis.fetch('C-1'), { record: { clientId: 'C-1' } })
 })
 
+t.test('an identifier asks for nothing else than its customer', async (t) => {
+  const asked: string[] = []
+  const server = await createOfficeServer(0, ({ path }) => {
+    asked.push(path)
+    return { status: 200, body: customer }
+  })
+  const cis = createRestCis(settingsOf({ url: server.url }), noSecret)
+  t.teardown(() => Promise.all([cis.close(), server.close()]))
+  for (const id of ['.', '..']) t.equal(await cis.fetch(id), undefined, id)
+  await cis.fetch('../x')
+  t.same(asked, ['/customers/..%2Fx'])
+})
+
 t.test('a call that waits for its turn is not late', async (t) => {
   const server = await createOfficeServer(0, () => ({ status: 404, body: {} }))
   const cis = createRestCis(settingsOf({ url: server.url, connectionsMax: 2 }), noSecret)
