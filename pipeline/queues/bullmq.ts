@@ -19,6 +19,7 @@ import {
   jobId,
   jobNames,
   longestMs,
+  newRegisterId,
   parseJob,
   type Repeated,
   type Repetition,
@@ -38,7 +39,7 @@ export interface QueueOptions {
 
 export type QueueCounts = Readonly<Record<JobName, Readonly<Record<string, number>>>>
 
-/** The producing side of the queues. Adding a job twice adds it once: its id says what it does. */
+/** The producing side of the queues. Adding a job twice adds it once, except a registration. */
 export interface Queues {
   add<N extends JobName>(name: N, data: JobData<N>): Promise<void>
   /** Whether a job waits, is due later or runs. */
@@ -95,7 +96,7 @@ function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   return {
     ...jobOptions,
     removeOnComplete: forgotten.includes(name) || removeOnComplete,
-    jobId: jobId(name, data),
+    jobId: name === 'register' ? newRegisterId() : jobId(name, data),
   }
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { Fault } from '../../schemas/fault.js'
 import { type FeedName, feedNames } from '../../schemas/feed.js'
@@ -171,6 +171,14 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   if ('cycleId' in data) parts.push(hashOf(data.cycleId))
   if ('start' in data) parts.push(data.start)
   return parts.join('-').replaceAll(':', '_')
+}
+
+/**
+ * The id of a registration in its queue. Behind one that waits, another may already say something else of the
+ * same customer; then one that says the same as the first must run again.
+ */
+export function newRegisterId(): string {
+  return `register-${randomUUID()}`
 }
 
 /** Job ids appear in logs, so they must not contain identifiers of customers. */

@@ -8,7 +8,7 @@ import {
   createConsumer,
   createQueues,
 } from '../../../pipeline/queues/bullmq.js'
-import type { JobIds, JobName } from '../../../pipeline/queues/jobs.js'
+import type { JobData, JobIds, JobName } from '../../../pipeline/queues/jobs.js'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { Fault } from '../../../schemas/fault.js'
 import { anyPort } from '../../rig/any-port.js'
@@ -183,6 +183,25 @@ t.test('a reconcile and a registration can be queued again as soon as they are d
   }
   t.equal(done.length, 4)
 })
+
+t.test(
+  'the last word on a customer is queued, also if an earlier one that waits is the same',
+  async (t) => {
+    const { options, queues } = newQueues(t)
+    for (const acctStatus of ['A', 'D', 'A']) {
+      await queues.add('register', { v: 1, customers: [{ clientId: 'C', acctStatus, meters: [] }] })
+    }
+    t.match(await queues.counts(), { register: { waiting: 3 } })
+    let last = ''
+    const run = async ({ customers }: JobData<'register'>) => {
+      last = customers[0]?.acctStatus ?? ''
+    }
+    consume(t, { ...options, name: 'register', run })
+    await until(async () => (await queues.counts()).register['waiting'] === 0)
+    await until(async () => (await queues.counts()).register['active'] === 0)
+    t.equal(last, 'A')
+  },
+)
 
 t.test('a flow whose loads have all been done already goes on to its reconcile', async (t) => {
   const { options, queues } = newQueues(t)
