@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
@@ -40,6 +41,8 @@ export interface HttpResponse {
   readonly status: number
   readonly type: string
   readonly text: string
+  /** Whether the body is UTF-8; other bytes are replaced in `text`. */
+  readonly isUtf8: boolean
   /**
    * Whether the server stated where the body ends, by a length or by chunks. A body that ends with its
    * connection may have been cut.
@@ -185,11 +188,12 @@ function exchange(url: URL, call: HttpRequest, options: Exchange): Promise<HttpR
     })
     request.once('response', (response) => {
       readBody(response, options.answerBytesMax).then(
-        (text) => {
+        (body) => {
+          const text = body.toString('utf8')
           const { statusCode: status = 0, headers } = response
           const type = headers['content-type'] ?? ''
           const isWhole = (headers['content-length'] ?? headers['transfer-encoding']) !== undefined
-          end(() => resolve({ status, type, text, isWhole }))
+          end(() => resolve({ status, type, text, isUtf8: isUtf8(body), isWhole }))
         },
         (error: unknown) => {
           request.destroy()
@@ -201,7 +205,7 @@ function exchange(url: URL, call: HttpRequest, options: Exchange): Promise<HttpR
   })
 }
 
-async function readBody(response: IncomingMessage, bytesMax: number): Promise<string> {
+async function readBody(response: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const pieces: Buffer[] = []
   let bytes = 0
   for await (const piece of response as AsyncIterable<Buffer>) {
@@ -210,5 +214,5 @@ async function readBody(response: IncomingMessage, bytesMax: number): Promise<st
     pieces.push(piece)
   }
   if (!response.complete) throw new Error('the response was cut off')
-  return Buffer.concat(pieces).toString('utf8')
+  return Buffer.concat(pieces)
 }

@@ -18,7 +18,7 @@ export function createRestCis(
     fetch: async (clientId) => {
       const path = fillPath(settings.customerPath, '{clientId}', clientId)
       if (path === undefined) return undefined
-      const { status, text } = await client.send({ method: 'GET', url: base + path })
+      const { status, text, isUtf8 } = await client.send({ method: 'GET', url: base + path })
       if (status === 404) return undefined
       if (status !== 200) {
         throw new Fault(
@@ -26,6 +26,9 @@ export function createRestCis(
           `the CIS at ${base} returned status ${status} for a customer`,
         )
       }
+      // Two identifiers may be the same once their bytes are replaced.
+      if (!isUtf8)
+        throw new Fault('CIS_ANSWER', `the CIS at ${base} returned text that is not UTF-8`)
       const answer = parseObject(text)
       if (answer === undefined) {
         throw new Fault(

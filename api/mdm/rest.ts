@@ -26,10 +26,13 @@ export function createRestMdm(
         url.searchParams.set(name, value)
       }
       const response = await client.send({ method: 'GET', url: url.href, headers })
-      const { status, type, text, isWhole } = response
+      const { status, type, text, isUtf8, isWhole } = response
       if (status === 204 || status === 404) return undefined
       if (status !== 200) {
         throw new Fault('MDM_UNREACHABLE', `the MDM at ${url.origin} returned status ${status}`)
+      }
+      if (!isUtf8) {
+        throw new Fault('MDM_ANSWER', `the MDM at ${url.origin} returned text that is not UTF-8`)
       }
       const format = formats[type.split(';')[0]?.trim().toLowerCase() ?? '']
       if (format !== undefined) return { format, text, isWhole }

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { t } from 'tap'
 import { createRestCis } from '../../../api/cis/rest.js'
 import { createOfficeServer } from '../../../infra/demo/back-office/server.js'
@@ -123,6 +126,23 @@ t.test('an answer that is not a customer is a fault of the CIS, never a customer
   await post(`${server.url}/faults`, { kind: 'none' })
   t.match(await cis.fetch('C-1'), { record: { clientId: 'C-1' } })
 })
+
+t.test(
+  'a record in another encoding is a fault of the CIS, and names nobody wrongly',
+  async (t) => {
+    const server = createServer((_, response) => {
+      response.end(JSON.stringify({ ...customer, lastName: 'Häs' }), 'latin1')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const cis = createRestCis(settingsOf({ url: `http://127.0.0.1:${port}` }), noSecret)
+    t.teardown(async () => {
+      await cis.close()
+      server.close()
+    })
+    await t.rejects(cis.fetch('C-1'), { code: 'CIS_ANSWER', message: /is not UTF-8/ })
+  },
+)
 
 t.test('an identifier asks for nothing else than its customer', async (t) => {
   const asked: string[] = []
