@@ -54,7 +54,7 @@ export async function readChanges(
 function placeOf({ since, cursor }: ChangesQuery): Place | undefined {
   if (cursor === undefined) return { seq: Number(since ?? 0), hash: lastHash }
   const text = Buffer.from(cursor, 'base64url').toString('latin1')
-  const [, seq, hash] = /^(\d{1,15})\.(\d{1,20})$/.exec(text) ?? []
+  const [, seq, hash] = /^(\d{1,15})\.(0|[1-9]\d{0,19})$/.exec(text) ?? []
   return hash === undefined || BigInt(hash) > BigInt(lastHash)
     ? undefined
     : { seq: Number(seq), hash }

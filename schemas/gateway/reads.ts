@@ -8,7 +8,8 @@ const [firstDay, lastDay] = ['1970-01-02', '2105-12-31'] as const
 const day = z
   .string()
   .refine((text) => isDay(text) && text >= firstDay && text <= lastDay, 'use a day, YYYY-MM-DD')
-const seq = z.string().regex(/^\d{1,15}$/, 'use the publishedSeq of an earlier answer')
+/** Without zeros in front, which the store does not read. */
+const seq = z.string().regex(/^(0|[1-9]\d{0,14})$/, 'use the publishedSeq of an earlier answer')
 /** One of bills has three identifiers, of 64 characters each. */
 const cursor = z.string().max(1_200, 'use the cursor of the answer before')
 

@@ -159,6 +159,7 @@ t.test('other methods, paths and spellings read nothing', async (t) => {
     [`GET ${usage}?${query}&from=2026-03-02`, 400],
     [`GET ${usage}?${query}&__proto__=1`, 400],
     [`GET ${usage}?${query}&since=1e3`, 400],
+    [`GET ${usage}?${query}&since=01`, 400],
     [`GET ${usage}?${query}&since=%D9%A1`, 400],
     [`GET ${usage}?meterId=${own.meterId}&from=2026-03-1&to=2026-03-31`, 400],
     [`GET ${usage}?meterId=${own.meterId}&from=2026-02-30&to=2026-03-31`, 400],
