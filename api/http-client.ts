@@ -186,7 +186,13 @@ function exchange(url: URL, call: HttpRequest, options: Exchange): Promise<HttpR
       const again = isStale && (call.method === 'GET' || call.isIdempotent)
       end(() => (again ? resolve(exchange(url, call, options)) : reject(error)))
     })
+    let isAnswered = false
+    request.once('close', () => {
+      // Node reports no error where the server changes the protocol, unasked.
+      if (!isAnswered) end(() => reject(new Error('the connection was closed')))
+    })
     request.once('response', (response) => {
+      isAnswered = true
       readBody(response, options.answerBytesMax).then(
         (body) => {
           const text = body.toString('utf8')

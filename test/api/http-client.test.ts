@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, createServer as createRawServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { createHttpClient } from '../../api/http-client.js'
 
@@ -45,3 +46,33 @@ t.test('a connection that the server closed while it was idle fails no question'
     'what may have had its effect is not sent twice',
   )
 })
+
+t.test(
+  'a server that changes the protocol unasked fails the call, and does not hold it',
+  async (t) => {
+    const server = createRawServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => {
+        socket.write(
+          'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
+        )
+      })
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = createHttpClient({
+      fault: 'CIS_UNREACHABLE',
+      name: 'the CIS',
+      timeoutMs: 1_000,
+      connectionsMax: 10,
+      answerBytesMax: 100,
+    })
+    t.teardown(() => {
+      client.close()
+      server.close()
+    })
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const asked = client.send({ method: 'GET', url }).catch((error: unknown) => error)
+    const outcome = await Promise.race([asked, sleep(10_000, 'still waiting', { ref: false })])
+    t.match(outcome, { code: 'CIS_UNREACHABLE' })
+  },
+)
