@@ -175,14 +175,16 @@ function createParts(options: GatewayOptions): Parts {
     onFailure: onFault,
     report: systems.report,
   })
-  const cis = guardCis(createCis(cisSettings, options.secret), { ...cisSettings, now })
+  // A clock that is set back must not keep the breaker open, nor a status.
+  const elapsed = () => performance.now()
+  const cis = guardCis(createCis(cisSettings, options.secret), { ...cisSettings, now: elapsed })
   const customers = createCustomers({
     cis: watchCis(cis, systems),
     rules: cisSettings,
     closedStatuses: profile.closedStatuses,
     statusSeconds: cisSettings.statusSeconds,
     statusesMax: cisSettings.statusesMax,
-    now,
+    now: elapsed,
   })
   const locks = createLocks({ store, everyMs: locksMs, onFailure: onFault })
   const attempts = createAttempts({ store, key, now: () => new Date() })

@@ -32,7 +32,7 @@ export interface CustomersOptions {
   readonly closedStatuses: readonly string[]
   readonly statusSeconds: number
   readonly statusesMax: number
-  /** Milliseconds since 1970. */
+  /** Milliseconds since any instant. */
   readonly now: () => number
 }
 

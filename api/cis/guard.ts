@@ -5,7 +5,7 @@ import type { Cis, CisRecord } from './cis.js'
 export interface GuardOptions {
   readonly breakerFailures: number
   readonly breakerSeconds: number
-  /** Milliseconds since 1970. */
+  /** Milliseconds since any instant. */
   readonly now: () => number
 }
 
