@@ -88,9 +88,11 @@ export function createKeySet(options: KeySetOptions): KeySet {
     return fetching
   }
   const isUsable = () => state.keys.length > 0 && now() - state.goodAt <= staleSeconds * 1_000
+  /** Whatever way the clock moved: if it was set back, nothing waits until it shows the old time again. */
+  const msSince = (at: number) => Math.abs(now() - at)
   const mayTry = () => {
     const waitMs = state.failures === 0 ? 0 : Math.min(500 * 2 ** state.failures, backoffMsMax)
-    return now() - state.triedAt >= waitMs
+    return msSince(state.triedAt) >= waitMs
   }
   const require = async () => {
     if (!isUsable() && (fetching !== undefined || mayTry())) await refresh()
@@ -98,13 +100,13 @@ export function createKeySet(options: KeySetOptions): KeySet {
   }
   const isKnownUnknown = (kid: string) => {
     const since = unknownKids.get(kid)
-    return since !== undefined && now() - since < unknownKeySeconds * 1_000
+    return since !== undefined && msSince(since) < unknownKeySeconds * 1_000
   }
   const findNew = async (algorithm: string, kid: string | undefined) => {
     await require()
     const found = pick(state.keys, algorithm, kid)
     if (found !== undefined || kid === undefined || isKnownUnknown(kid)) return found
-    const isFresh = state.failures === 0 && now() - state.triedAt < unknownKeySeconds * 1_000
+    const isFresh = state.failures === 0 && msSince(state.triedAt) < unknownKeySeconds * 1_000
     if (fetching === undefined && isFresh) return undefined
     if (fetching !== undefined || mayTry()) await refresh()
     const fetched = pick(state.keys, algorithm, kid)
@@ -119,7 +121,7 @@ export function createKeySet(options: KeySetOptions): KeySet {
     throw error
   }
   const background = setInterval(() => {
-    const isDue = state.failures > 0 || now() - state.goodAt >= keySeconds * 1_000
+    const isDue = state.failures > 0 || msSince(state.goodAt) >= keySeconds * 1_000
     if (isDue && fetching === undefined && mayTry()) void refresh()
   }, 1_000)
   background.unref()

@@ -78,3 +78,25 @@ t.test('without keys nobody is refused: it is an outage', async (t) => {
     'keys are trusted for a bounded time only',
   )
 })
+
+t.test('a clock that is set back delays neither a new key nor the next attempt', async (t) => {
+  const provider = await createProvider()
+  t.teardown(() => provider.stop())
+  const { accessToken } = await provider.signIn('7000000001')
+  const { identity, pass } = oidc(provider.issuer)
+  t.teardown(identity.close)
+  await identity.identify(accessToken)
+  await provider.stop()
+  await provider.restart({ newKeys: true })
+  const { accessToken: newer } = await provider.signIn('7000000002')
+  pass(-3_600)
+  t.match(await identity.identify(newer), { clientId: '7000000002' })
+
+  await provider.stop()
+  const { identity: other, pass: passOther } = oidc(provider.issuer)
+  t.teardown(other.close)
+  await t.rejects(Promise.resolve(other.identify(newer)), { code: 'IDENTITY_UNREACHABLE' })
+  await provider.restart()
+  passOther(-3_600)
+  t.match(await other.identify(newer), { clientId: '7000000002' })
+})
