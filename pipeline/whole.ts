@@ -1,7 +1,7 @@
 import { Fault } from '../schemas/fault.js'
 import { newGroup } from './ledger/file-state.js'
 import type { Store } from './store/clickhouse.js'
-import { createCatchUp, type RowReader } from './store/replicas.js'
+import { createCatchUp, hasReplicas, type RowReader } from './store/replicas.js'
 import { id, type Sql, sql } from './store/sql.js'
 import {
   countRows,
@@ -74,17 +74,18 @@ export function readerOn(store: RowReader, table: string): RowReader {
 
 /**
  * Asks one server that has all that was written before into some tables, by default into all: `server` reads there,
- * and other statements name its `table`. The sweep drops what a worker leaves that dies.
+ * and `isThere` is the condition for other statements. The sweep drops what a worker leaves that dies.
  */
-export function askOneServer<T>(
+export async function askOneServer<T>(
   store: Store,
   tables: readonly string[] | undefined,
-  ask: (server: RowReader, table: string) => Promise<T>,
+  ask: (server: RowReader, isThere: Sql) => Promise<T>,
 ): Promise<T> {
+  if (!(await hasReplicas(store))) return ask(store, sql`1`)
   // A number without a file.
   const table = `staging_${newGroup()}_server_1`
   return onOneServer(store, { table, ...(tables && { tables }) }, () =>
-    ask(readerOn(store, table), table),
+    ask(readerOn(store, table), onServerOf(table)),
   )
 }
 

@@ -17,7 +17,7 @@ import {
 } from '../usage/lengths/claimed.js'
 import { readColumns } from '../usage/lengths/rekey.js'
 import { noteRows, usageTable } from '../verify/entries.js'
-import { askOneServer, onServerOf } from '../whole.js'
+import { askOneServer } from '../whole.js'
 import { namedIn, recordAccounts } from './account-meters.js'
 import { clientsReads, erasedRows, holds, isHeld } from './registered.js'
 
@@ -74,7 +74,7 @@ const askedFrom = ['held_read', 'publication', 'tenancy', 'erasure', 'usage_read
 /** A server that lags may have a tenancy and not the reads that are held for it. */
 function ask(store: Store, where: Sql): Promise<boolean> {
   const near = sql`${where} AND ${isOfPublished} AND NOT ${isErased}`
-  return askOneServer(store, askedFrom, async (server, table) => {
+  return askOneServer(store, askedFrom, async (server, isThere) => {
     const found = await server.rows({ sql: sql`SELECT 1 FROM held_read WHERE ${near} LIMIT 1` })
     if (found.length === 0) return false
     await store.command({
@@ -84,7 +84,7 @@ function ask(store: Store, where: Sql): Promise<boolean> {
             WHERE NOT is_rekeyed AND meter_id IN (SELECT meter_id FROM held_read WHERE ${near})
               AND local_day BETWEEN (SELECT min(local_day) - 1 FROM held_read WHERE ${near})
                 AND (SELECT max(local_day) + 1 FROM held_read WHERE ${near}))
-          AND ${onServerOf(table)}`,
+          AND ${isThere}`,
     })
     return true
   })
@@ -120,7 +120,7 @@ export async function nextClaim(store: Store): Promise<string | undefined> {
  * the same. No file may be compared with the store meanwhile. A server that lags may have the reads and not the claim.
  */
 export function storeClaimed(context: ClaimContext, claim: string): Promise<readonly string[]> {
-  return askOneServer(context.store, claimedFrom, (_, table) => storeOn(table, context, claim))
+  return askOneServer(context.store, claimedFrom, (_, isThere) => storeOn(isThere, context, claim))
 }
 
 const claimedFrom = [
@@ -129,7 +129,7 @@ const claimedFrom = [
 ] as const
 
 async function storeOn(
-  table: string,
+  isThere: Sql,
   context: ClaimContext,
   claim: string,
 ): Promise<readonly string[]> {
@@ -142,7 +142,7 @@ async function storeOn(
     AND version IN (SELECT argMax(version, ${precedenceOf()}) FROM ${rivals} GROUP BY meter_id, starts_at, seconds)
     AND (meter_id, starts_at, account_number) IN (
       SELECT meter_id, starts_at, argMax(account_number, ${precedenceOf()}) FROM ${rivals} GROUP BY meter_id, starts_at)
-    AND ${onServerOf(table)}`
+    AND ${isThere}`
   const meters = await store.rows<{ meter: string }>({
     sql: sql`SELECT DISTINCT meter_id AS meter FROM held_read WHERE ${isClaimed} ORDER BY meter`,
   })
@@ -158,7 +158,7 @@ async function storeOn(
       GROUP BY r.meter_id, r.was_stored`,
     settings: onceSettings(`claim-${claim}`),
   })
-  await store.command(markAnnounced(claim, 'claim', onServerOf(table)))
+  await store.command(markAnnounced(claim, 'claim', isThere))
   await store.command(
     noteRows({ kind: 'outdone', cause: claim, target, total, from: outdoneReads(settled) }),
   )

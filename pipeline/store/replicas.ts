@@ -9,26 +9,29 @@ export interface RowReader {
 
 /**
  * Waits until the server that answers has all that was written at other replicas, into all tables or some, so
- * that a step never decides by what a replica that lags shows. Whether there are replicas is asked once: they
- * come with a migration, for which workers stop. `where` may name the server.
+ * that a step never decides by what a replica that lags shows. `where` may name the server.
  */
 export function createCatchUp(
   store: Store,
   tables?: readonly string[],
   where?: Sql,
 ): () => Promise<void> {
-  let isReplicated: boolean | undefined
   return async () => {
-    isReplicated ??= await hasReplicas(store)
-    if (isReplicated) await catchUp(store, tables, where)
+    if (await hasReplicas(store)) await catchUp(store, tables, where)
   }
 }
 
-async function hasReplicas(store: Store): Promise<boolean> {
+const replicated = new WeakMap<Store, boolean>()
+
+/** Whether there are replicas, asked once of a store: they come with a migration, for which workers stop. */
+export async function hasReplicas(store: Store): Promise<boolean> {
+  const known = replicated.get(store)
+  if (known !== undefined) return known
   const found = await store.rows({
     sql: sql`SELECT 1 FROM system.tables
       WHERE database = currentDatabase() AND startsWith(engine, 'Replicated') LIMIT 1`,
   })
+  replicated.set(store, found.length > 0)
   return found.length > 0
 }
 
