@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -14,6 +14,7 @@ import {
   longestFirst,
   recordSeconds,
   testFiles,
+  testsOf,
 } from './rig/files.js'
 import { createTemporaryFolder } from './rig/folder.js'
 import { ensurePrometheus } from './rig/prometheus.js'
@@ -52,12 +53,30 @@ function recordingInto(folder: string): NodeJS.ProcessEnv {
   return { TIELINE_STATEMENTS: folder, NODE_OPTIONS: `${others} --import=${recorder}`.trim() }
 }
 
-/** `unit`, `long` and `replicated` are the sets of those names; else files are named, or none for all. */
-function chosen(words: readonly string[]): readonly string[] {
+/**
+ * `unit`, `long` and `replicated` are the sets of those names, `changed` what differs from a commit, by default the
+ * last one; else files are named, or none for all.
+ */
+function chosen(words: readonly string[], say: (line: string) => void): readonly string[] {
+  if (words[0] === 'changed') return changedSince(words[1] ?? 'HEAD', say)
   if (words[0] === 'unit') return testFiles().filter(isUnit)
   if (words[0] === 'long') return testFiles().filter(isSampled)
   if (words[0] === 'replicated') return testFiles().filter(canReplicate)
   return words.length > 0 ? words : testFiles()
+}
+
+function changedSince(commit: string, say: (line: string) => void): readonly string[] {
+  const git = (...words: readonly string[]) =>
+    execFileSync('git', words, { cwd: root, encoding: 'utf8' }).split('\n')
+  const changed = [
+    ...git('diff', '--name-only', '--relative', commit, '--'),
+    ...git('ls-files', '--others', '--exclude-standard'),
+  ]
+  const { files, left } = testsOf(changed)
+  say(
+    `${files.length} test files are near to what differs from ${commit}; ${left} others import it`,
+  )
+  return files
 }
 
 /** The programs that tests start, installed where they are missing. */
@@ -72,7 +91,7 @@ async function main(): Promise<void> {
   const say = (line: string) => void process.stdout.write(`${line}\n`)
   let counts: Counts = { passed: 0, failed: 1, skipped: 0 }
   try {
-    const files = chosen(process.argv.slice(2))
+    const files = chosen(process.argv.slice(2), say)
     if (!files.every(isUnit)) await ensurePrograms(say)
     const run = await runTests(files)
     const isSilent = run.code !== 0 && run.counts.failed === 0

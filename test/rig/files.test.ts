@@ -2,7 +2,15 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { t } from 'tap'
-import { canReplicate, isSampled, isUnit, longestFirst, longFiles, testFiles } from './files.js'
+import {
+  canReplicate,
+  isSampled,
+  isUnit,
+  longestFirst,
+  longFiles,
+  testFiles,
+  testsOf,
+} from './files.js'
 
 const run = promisify(execFile)
 const guard = fileURLToPath(new URL('no-processes.js', import.meta.url))
@@ -38,5 +46,20 @@ t.test('tests that make a store of their own run on two replicas too', (t) => {
   t.ok(files.length >= 30, `${files.length} tests`)
   t.ok(canReplicate('dist/test/pipeline/bills/run.test.js'))
   t.notOk(canReplicate('dist/test/story/01-a-file-arrives.test.js'))
+  t.end()
+})
+
+t.test('a change is tested by what imports it, the nearest first', (t) => {
+  const { files, left } = testsOf(['pipeline/usage/overlap.ts', 'README.md'])
+  t.equal(files[0], 'dist/test/pipeline/usage/overlap.test.js')
+  t.match(files[1], /^dist.test.pipeline.usage/)
+  t.ok(left > 0, 'not all of what imports it')
+  t.match(testsOf(['pipeline/customers/held.ts']).files[0], /^dist.test.pipeline.customers.held/)
+  t.same(testsOf(['schemas/quantity.ts']).files[0], 'dist/test/schemas/quantity.test.js')
+  t.same(testsOf(['test/schemas/quantity.test.ts']), {
+    files: ['dist/test/schemas/quantity.test.js'],
+    left: 0,
+  })
+  t.same(testsOf(['README.md']), { files: [], left: 0 })
   t.end()
 })

@@ -99,6 +99,43 @@ export function longestFirst(files: readonly string[]): readonly string[] {
   return [...files].sort((a, b) => of(b) - of(a))
 }
 
+/** Two lanes take these in eight minutes or so. */
+const changedSecondsMax = 900
+
+/**
+ * The test files that a change concerns: those that import something of it, the nearest in the tree first, as
+ * many as a developer waits for. `changed` are paths of sources from the root.
+ */
+export function testsOf(changed: readonly string[]): { files: readonly string[]; left: number } {
+  const compiled = changed
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join('dist', name.replace(/\.ts$/, '.js')))
+  const isConcerned = (file: string) =>
+    compiled.some((name) => name === file || importsOf(file).has(name))
+  const concerned = testFiles().filter(isConcerned)
+  const distance = (file: string) => Math.min(...compiled.map((name) => distanceOf(file, name)))
+  const nearest = concerned.sort((a, b) => distance(a) - distance(b))
+  const seconds = readSeconds()
+  let sum = 0
+  const files = nearest.filter((file) => {
+    sum += seconds[file] ?? 15
+    return sum <= changedSecondsMax
+  })
+  return { files, left: nearest.length - files.length }
+}
+
+/** How many folders are between a test and a source, in trees of which one mirrors the other. */
+function distanceOf(file: string, name: string): number {
+  const [test = [], source = []] = [file, name].map((path) =>
+    path
+      .replace(/(\.test)?\.js$/, '')
+      .split('/')
+      .filter((part) => part !== 'test'),
+  )
+  const shared = test.findIndex((part, at) => part !== source[at])
+  return shared < 0 ? 0 : test.length + source.length - 2 * shared
+}
+
 /** At once: a run may be ended by hand. */
 export function recordSeconds(file: string, seconds: number): void {
   mkdirSync(dirname(secondsPath), { recursive: true })
