@@ -56,6 +56,16 @@ t.test('a sentence of a guide has at most 25 words', async (t) => {
   }
 })
 
+t.test('the pages of the root have no line that is too long to read', async (t) => {
+  const pages = guides.filter((path) => !path.includes('/'))
+  t.equal(pages.length, 4)
+  for (const path of pages) {
+    const prose = readFileSync(join(root, path), 'utf8').replaceAll(/^```[\s\S]*?^```/gm, '')
+    const long = prose.split('\n').filter((line) => line.length > 100 && !line.startsWith('|'))
+    t.same(long, [], path)
+  }
+})
+
 t.test('a decision that is mentioned is in DECISIONS.md', async (t) => {
   const page = readFileSync(join(root, 'DECISIONS.md'), 'utf8')
   const known = new Set([...page.matchAll(/^## (\d+)\. /gm)].map(([, number]) => number))
