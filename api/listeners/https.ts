@@ -12,7 +12,7 @@ import { readCertificates } from './certificates.js'
 import { createAccept } from './clients.js'
 import { createDrain } from './https-drain.js'
 import { type Listener, type ListenerOptions, piecesMaxOf, toListenFault } from './listener.js'
-import { createRateLimit, paceHandshakes } from './pace.js'
+import { createRateLimit, paceHandshakes, senderOf } from './pace.js'
 import { framingOfRequest, readFields, serveAll } from './strict.js'
 
 export interface HttpsOptions extends ListenerOptions<MutualSettings> {
@@ -104,7 +104,8 @@ function createServe(options: HttpsOptions): Serve {
     const { authorization } = fields
     const at = { id: requestId(fields.requestId), startedAt }
     try {
-      if (!pace(startedAt, () => request.socket.remoteAddress ?? '')) return refuse(429, at)
+      if (!pace(startedAt, () => senderOf(request.socket.remoteAddress ?? '')))
+        return refuse(429, at)
       const [path = '', ...query] = (request.url ?? '').split('?')
       const field = (name: string) => only(request.headersDistinct[name])
       const method = request.method ?? ''

@@ -11,6 +11,29 @@ const addressesMax = 100_000
 const watchSeconds = 60
 
 /**
+ * The sender of a request: an IPv4 address, or an IPv6 network of 64 bits, all of whose addresses one customer
+ * line has. `address` is as Node names it.
+ */
+export function senderOf(address: string): string {
+  if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
+  const [head = [], tail] = address.split('::').map((part) => part.split(':').filter(Boolean))
+  const zeros = tail === undefined ? 0 : 8 - head.length - tail.length
+  return [...head, ...Array<string>(zeros).fill('0'), ...(tail ?? [])].slice(0, 4).join(':')
+}
+
+/** The same of the bytes of an address: IPv4 as a number, else as text, and 0 on a Unix socket. */
+export function senderOfBytes(address: ArrayBuffer): number | string {
+  const bytes = Buffer.from(address)
+  if (bytes.length === 0) return 0
+  const isMapped = bytes.subarray(0, 12).equals(mappedPrefix)
+  return bytes.length === 4 || isMapped
+    ? bytes.readUInt32BE(bytes.length - 4)
+    : bytes.toString('latin1', 0, 8)
+}
+
+const mappedPrefix = Buffer.from('00000000000000000000ffff', 'hex')
+
+/**
  * Limits the requests per second of each address. While all requests together stay within the limit,
  * no address can exceed it and none is looked up. Counting starts in the first second above the
  * limit; in that second alone an address may send up to twice the limit.
@@ -65,7 +88,7 @@ export function paceHandshakes(server: EventEmitter): void {
   server.on('connection', (socket: Socket) => {
     // Until TLS reports its errors.
     socket.on('error', () => socket.destroy())
-    const address = socket.remoteAddress ?? ''
+    const address = senderOf(socket.remoteAddress ?? '')
     const sockets = waiting.get(address)
     if (sockets !== undefined) return void sockets.push(socket)
     waiting.set(address, [socket])

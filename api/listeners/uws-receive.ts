@@ -5,7 +5,7 @@ import { type Allow, createAllow } from './allow.js'
 import { createFieldReader, type FieldReader } from './fields.js'
 import { framingOf } from './framing.js'
 import { type ListenerOptions, piecesMaxOf } from './listener.js'
-import { createRateLimit, type RateLimit } from './pace.js'
+import { createRateLimit, type RateLimit, senderOfBytes } from './pace.js'
 import { type Writing, writeStream } from './uws-stream.js'
 import type { UwsRequest, UwsResponse } from './uws-types.js'
 
@@ -187,14 +187,7 @@ function judgeAddress(
     const address = Buffer.from(response.getRemoteAddressAsText()).toString('latin1')
     if (!allow(address)) return 403
   }
-  return pace(at, () => addressKey(response.getRemoteAddress())) ? 200 : 429
-}
-
-/** IPv4 as a number, IPv6 as text, and 0 on a Unix socket. */
-function addressKey(address: ArrayBuffer): number | string {
-  if (address.byteLength === 0) return 0
-  if (address.byteLength === 4) return new DataView(address).getUint32(0)
-  return Buffer.from(address).toString('latin1')
+  return pace(at, () => senderOfBytes(response.getRemoteAddress())) ? 200 : 429
 }
 
 /** The request without its body; the other header fields stay in the reader. */

@@ -84,7 +84,7 @@ export const listenerSettings = {
   attempts: z.enum(['cis', 'own']).default('cis'),
   /** Health endpoints for the operator, plain HTTP. */
   operations: section({ host, port: port.default(9464) }),
-  /** Requests of one address in one second; beyond it 429. */
+  /** Requests of one address, or one IPv6 network of 64 bits, in one second; beyond it 429. */
   requestsPerSecondMax: z.int().min(1).max(10_000_000).default(1_000),
   /** How often certificate files are looked at, seconds. */
   certificateSeconds: z.int().min(1).max(86_400).default(10),
