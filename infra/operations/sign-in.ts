@@ -25,6 +25,8 @@ interface Shown {
   readonly up: string
   /** Where the browser goes next, below the page's first path. */
   readonly to: string
+  /** The user name that was sent. */
+  readonly name?: string
   readonly message?: string
 }
 
@@ -46,15 +48,16 @@ export function createSignIn(
   const path = join(packageRoot(import.meta.url), 'infra', 'operations', 'browser', 'sign-in.html')
   const template = readFileSync(path, 'utf8')
 
-  function show(response: ServerResponse, { status, up, to, message }: Shown): void {
+  function show(response: ServerResponse, { status, up, to, name = '', message }: Shown): void {
     const texts: Readonly<Record<string, string>> = {
       up,
-      to: to.replaceAll('&', '&amp;'),
+      to: attributeText(to),
+      name: attributeText(name),
       message: message === undefined ? '' : `<p class="fault" role="alert">${message}</p>`,
     }
     const own = policy.replace("form-action 'none'", "form-action 'self'")
     response.writeHead(status, { ...formHeaders, 'Content-Security-Policy': own })
-    response.end(template.replace(/\{(up|to|message)\}/g, (_, name: string) => texts[name] ?? ''))
+    response.end(template.replace(/\{(up|to|name|message)\}/g, (_, of: string) => texts[of] ?? ''))
   }
 
   function setCookie({ request, response }: Exchange, value: string, more = ''): void {
@@ -72,11 +75,17 @@ export function createSignIn(
       return show(response, { status: body, up: '', to: '', message: messages[body] ?? '' })
     }
     const to = targetOf(body.get('to') ?? '')
-    const [name, password] = ['name', 'password'].map((one) => body.get(one) ?? '')
-    const admission = await login(toAuthorization(name ?? '', password ?? ''))
+    const [name = '', password = ''] = ['name', 'password'].map((one) => body.get(one) ?? '')
+    const admission = await login(toAuthorization(name, password))
     if (!('who' in admission)) {
       const { status } = admission
-      return show(response, { status, up: '', to, message: messages[status] ?? admission.text })
+      return show(response, {
+        status,
+        up: '',
+        to,
+        name,
+        message: messages[status] ?? admission.text,
+      })
     }
     for (const id of sessionIds(request)) sessions.end(id)
     setCookie(exchange, sessions.begin(admission.who))
@@ -132,6 +141,10 @@ const messages: Readonly<Record<number, string>> = {
   413: 'The form is too long.',
   415: 'Send the form as application/x-www-form-urlencoded.',
   503: 'Too many people are signing in. Try again.',
+}
+
+function attributeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
 
 /** Browsers send Sec-Fetch-Mode over HTTPS and to localhost only; PowerShell asks for the challenge. */

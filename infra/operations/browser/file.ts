@@ -2,7 +2,7 @@ import type { FileDetail, Reject, RejectKind } from '../file.js'
 import { badge, type Content, find, showStatus, table } from './elements.js'
 import { html, nothing, render } from './lit-html.js'
 import { showSession } from './session.js'
-import { countText, instantText, printableText } from './text.js'
+import { countText, decimalText, instantText, printableText } from './text.js'
 
 interface RejectPage {
   /** The rejected rows after this place. */
@@ -66,7 +66,7 @@ function outcomes({ receipt, unit }: FileDetail): Content {
     [
       { title: 'outcome', cell: ([name]) => name },
       { title: 'rows', right: true, cell: ([, number]) => countText(number) },
-      { title: 'quantity', right: true, cell: ([name]) => quantities[name] ?? '' },
+      { title: 'quantity', right: true, cell: ([name]) => decimalText(quantities[name] ?? '') },
     ],
     Object.entries({ ...rows, held: held?.rows ?? 0 }),
   )

@@ -25,8 +25,9 @@ export function gateway({ address, moments, answers }: GatewayShown): Content {
     [...bad].sort((a, b) => b.requests - a.requests).slice(0, 40),
   )
   const since = `${countText(total)} requests since the process at ${address} started.`
+  const outcome = total === 0 ? '' : empty('All requests succeeded.')
   return html`<p>${since} ${rate}</p>${drawn(moments)}
-    ${bad.length === 0 ? empty('All requests succeeded.') : failed}`
+    ${bad.length === 0 ? outcome : failed}`
 }
 
 /** Rates need two scrapes, latencies a request between them. */

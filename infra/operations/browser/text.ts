@@ -5,6 +5,11 @@ export function countText(value: number): string {
   return whole.format(value)
 }
 
+/** A decimal number as it is stored, with its thousands apart. */
+export function decimalText(value: string): string {
+  return value.replace(/^-?\d+/, (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ','))
+}
+
 /** Three significant digits. */
 export function rough(value: number): string {
   return some.format(value)

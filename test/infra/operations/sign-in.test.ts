@@ -67,6 +67,20 @@ const login = (address: string, more?: Headers, headers?: Headers) =>
 const cookieOf = ({ headers }: { readonly headers: IncomingMessage['headers'] }) =>
   headers['set-cookie']?.[0]?.split(';')[0] ?? ''
 
+t.test('a wrong password leaves the user name in the form, whatever it is', async (t) => {
+  const { address } = await createDoor(t)
+  const { content } = await login(address, { password: 'another one' })
+  t.match(content, /name="name" value="ann" autocomplete/)
+  t.match(content, /wrong/)
+  const name = `"><script>alert('&amp;{to}')</script>`
+  const hostile = await login(address, { name })
+  t.match(
+    hostile.content,
+    `value="&quot;>&lt;script>alert('&amp;amp;{to}')&lt;/script>" autocomplete`,
+  )
+  t.match((await send(address, '/login', { headers: browser })).content, /name="name" value=""/)
+})
+
 t.test('a browser gets the form, a script the challenge', async (t) => {
   const { address } = await createDoor(t)
   const page = await send(address, '/file?arrival=3', { headers: browser })

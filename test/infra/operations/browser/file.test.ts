@@ -1,4 +1,5 @@
 import t from 'tap'
+import { decimalText } from '../../../../infra/operations/browser/text.js'
 import type { FileDetail, Reject } from '../../../../infra/operations/file.js'
 import { createBrowser } from '../../../rig/chromium.js'
 import { openPage } from '../../../story/rig/browser-page.js'
@@ -45,3 +46,15 @@ t.test('on a telephone each example of a rejected row is below its reason', asyn
   t.equal(reasons.length, 3)
   t.same(await leftOf('code'), reasons)
 })
+
+for (const [stored, shown] of [
+  ['1234567.125000', '1,234,567.125000'],
+  ['-1234.5', '-1,234.5'],
+  ['999', '999'],
+  ['-0.123456', '-0.123456'],
+  ['', ''],
+] as const) {
+  t.test(`a quantity of ${stored || 'nothing'} is shown with its thousands apart`, async (t) => {
+    t.equal(decimalText(stored), shown)
+  })
+}

@@ -71,6 +71,13 @@ t.test('the reason of an outage that is over is in sight on a screen', async (t)
   t.ok(await hasAllColumns(page))
 })
 
+t.test('a gateway that nobody has called says nothing of success', async (t) => {
+  const figures: GatewayShown = { address: 'http://gateway', moments: [], answers: [] }
+  const { panel } = await openPanel(t, 'gateway', figures)
+  await panel.getByText('0 requests since').waitFor()
+  t.notMatch((await panel.allInnerTexts()).join(), /succeeded/)
+})
+
 t.test('the times below a chart do not touch', async (t) => {
   const moments = Array.from({ length: 3 }, (_, index) => {
     return { at: 1_000 + 5 * index, perSecond: 1, median: null, slow: null }
