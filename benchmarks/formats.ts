@@ -43,9 +43,11 @@ const quarter = 900
 interface Layout {
   readonly format: object
   readonly head: string
-  /** A day of a meter. */
+  /** A day of a meter; in a format that knows days as spans of time, also more. */
   readonly meter: (meter: string, values: readonly string[]) => string
   readonly foot?: string
+  /** Days of a meter in a large file, where a file may not have so many meters: one by default. */
+  readonly largeDays?: number
 }
 
 const times = Array.from({ length: perDay }, (_, at) => {
@@ -108,6 +110,7 @@ const layouts: Readonly<Record<string, Layout>> = {
       )
     },
     foot: '</feed>\n',
+    largeDays: 4,
   },
 }
 
@@ -198,7 +201,8 @@ export async function measureLargeFormats(
 
 async function measureLarge(rig: Rig, layout: Layout, bytes: number): Promise<LargeFile> {
   const path = join(rig.files, 'format')
-  const rows = perDay * (await write(path, layout, { bytes }))
+  const { largeDays: days = 1 } = layout
+  const rows = days * perDay * (await write(path, layout, { bytes, days }))
   const through = await createThroughTieline(rig)
   try {
     const { receipt, seconds } = await through.measure(path)
@@ -219,13 +223,16 @@ function onRigOf<T>({ format }: Layout, measured: (rig: Rig) => Promise<T>): Pro
 async function write(
   path: string,
   { head, meter, foot = '' }: Pick<Layout, 'head' | 'meter' | 'foot'>,
-  { customers = Number.POSITIVE_INFINITY, bytes = Number.POSITIVE_INFINITY },
+  { customers = Number.POSITIVE_INFINITY, bytes = Number.POSITIVE_INFINITY, days = 1 },
 ): Promise<number> {
   let at = 0
   function* texts(): Generator<string> {
     yield head
     for (let length = 0; at < customers && length < bytes; at++) {
-      const values = Array.from({ length: perDay }, (_, read) => `0.${((at + read) % 89) + 110}`)
+      const values = Array.from(
+        { length: days * perDay },
+        (_, read) => `0.${((at + read) % 89) + 110}`,
+      )
       const text = meter(String(10_000_000 + at), values)
       length += text.length
       yield text
