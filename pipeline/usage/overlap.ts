@@ -9,8 +9,8 @@ import { noteRows, usageTable } from '../verify/entries.js'
 import {
   isRekeyedSince,
   noteReplacedAgain,
-  recordedAsNew,
   replacedReads,
+  replacingRows,
   sortAgain,
 } from '../verify/repaired.js'
 import { inDays } from './days/find.js'
@@ -272,11 +272,9 @@ export function keepAccepted(staged: Staged): readonly Statement[] {
  * Writes down what a file replaces, before it does; readers see it once the file is published. A repair replaces
  * nothing that its file has not replaced before.
  */
-export function recordRestatements({
-  notes,
-  ...decision
-}: Decision & Pick<FileState, 'notes'>): Statement {
-  const isNew = notes.repairs === undefined ? sql`1` : sql`new_version NOT IN (${recordedAsNew})`
+export function recordRestatements(decision: Decision & Pick<FileState, 'notes'>): Statement {
+  const { repairs } = decision.notes
+  const isNew = repairs === undefined ? sql`1` : sql`new_version NOT IN (${replacingRows(repairs)})`
   return {
     sql: sql`INSERT INTO restatement
       (meter_id, commodity, starts_at, seconds, local_day, local_hour, old_quantity, new_quantity,

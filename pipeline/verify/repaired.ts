@@ -33,18 +33,20 @@ export function repairedColumns(state: Pick<FileState, 'arrival' | 'notes'>): Sq
     transform(meter_id, ${proved}.1, ${proved}.2, toUInt64(0)) AS change)`
 }
 
-/** The versions of rows that have replaced a read. */
-export const recordedAsNew = sql`SELECT new_version FROM restatement WHERE bitAnd(new_version, 4294967295) != 0`
-
 /** What published files have made of reads: their rows, or the lengths that these proved. */
 const restatements = sql`restatement
   WHERE bitShiftRight(new_version, 32) IN (SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)`
-const restatementsOf = (of: number) => sql`${restatements}
-  AND old_version >= ${typed('UInt64', versionOf(of, 0))} AND old_version < ${typed('UInt64', versionOf(of + 1, 0))}`
+const isOf = (version: Sql, of: number) =>
+  sql`${version} >= ${typed('UInt64', versionOf(of, 0))} AND ${version} < ${typed('UInt64', versionOf(of + 1, 0))}`
+const restatementsOf = (of: number) => sql`${restatements} AND ${isOf(sql`old_version`, of)}`
 const byRow = sql`old_version != new_version AND bitAnd(new_version, 4294967295) != 0`
 
 /** Reads of an arrival that rows have replaced, or moved to another account or premise. */
 export const replacedReads = (of: number) => sql`(SELECT * FROM ${restatementsOf(of)} AND ${byRow})`
+
+/** The versions of rows of an arrival that have replaced a read. */
+export const replacingRows = (of: number) =>
+  sql`SELECT new_version FROM restatement WHERE ${isOf(sql`new_version`, of)} AND bitAnd(new_version, 4294967295) != 0`
 
 /** Whether a row `s` of a repair has another key than it had when a later file replaced it. */
 export const isRekeyedSince = (
@@ -59,7 +61,7 @@ export const isRekeyedSince = (
 const isCovered = (of: number, isSame: Sql) => {
   const hasMoved = sql`(c.change > ${typed('UInt64', of)} AND c.change <= 4294967295)`
   const guessed = sql`SELECT meter_id, local_day, seconds FROM provisional_length WHERE arrival = ${of}`
-  const wasStored = sql`(s.version IN (${recordedAsNew}) OR s.version IN (SELECT old_version FROM ${restatementsOf(of)})
+  const wasStored = sql`(s.version IN (${replacingRows(of)}) OR s.version IN (SELECT old_version FROM ${restatementsOf(of)})
     OR ${hasMoved} AND (s.meter_id, s.local_day, s.seconds) IN (${guessed}))`
   return sql`${precedenceOf('c')} < ${precedenceOf('s')} AND if(${isSame}, ${wasStored}, ${hasMoved})`
 }
@@ -71,7 +73,7 @@ const isCovered = (of: number, isSame: Sql) => {
 export const sortAgain = (of: number, isSame: Sql) =>
   [
     sql`${isRekeyedSince(of)}, 'superseded', ${isCovered(of, isSame)}, 'covered',`,
-    sql`s.version NOT IN (${recordedAsNew})`,
+    sql`s.version NOT IN (${replacingRows(of)})`,
   ] as const
 
 /** Adds to the table that is attached what ends the keys of those whose length other files have proved since. */
