@@ -50,7 +50,7 @@ export function onServerOf(table: string): Sql {
  */
 export async function onOneServer<T>(
   store: Store,
-  { table, tables }: { readonly table: string; readonly tables?: readonly string[] },
+  { table, tables }: { readonly table: string; readonly tables: readonly string[] | undefined },
   use: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -84,9 +84,7 @@ export async function askOneServer<T>(
   if (!(await hasReplicas(store))) return ask(store, sql`1`)
   // A number without a file.
   const table = `staging_${newGroup()}_server_1`
-  return onOneServer(store, { table, ...(tables && { tables }) }, () =>
-    ask(readerOn(store, table), onServerOf(table)),
-  )
+  return onOneServer(store, { table, tables }, () => ask(readerOn(store, table), onServerOf(table)))
 }
 
 /** Throws `STAGING_LOST` for a table with fewer rows than a verdict is about. */

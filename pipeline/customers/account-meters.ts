@@ -4,10 +4,10 @@ import type { RowReader } from '../store/replicas.js'
 import { seriesNumber } from '../store/series.js'
 import { id, join, literal, type Sql, sql, typed } from '../store/sql.js'
 import { derivedOf } from '../store/staging.js'
-import { arrivalOf } from '../store/versions.js'
+import { arrivalOf, isOfFile } from '../store/versions.js'
 import { askOneServer, isStagingLost } from '../whole.js'
 import type { MeterPlace } from './facts.js'
-import { isOfFile, type PlaceRow, placeKey, toPlace } from './stored-facts.js'
+import { type PlaceRow, placeKey, toPlace } from './stored-facts.js'
 
 /**
  * Records which accounts some reads name at which meters: those that are new, those with an earlier

@@ -1,6 +1,6 @@
 import type { Store } from '../store/clickhouse.js'
 import { literal, sql } from '../store/sql.js'
-import { isOfFile } from './stored-facts.js'
+import { isOfFile } from '../store/versions.js'
 
 /** Above this share of a file's registered meters, new unknown accounts are a renumbering (decision 11). */
 const newAccountsShareMax = 0.05

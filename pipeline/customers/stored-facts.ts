@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Store } from '../store/clickhouse.js'
 import type { RowReader } from '../store/replicas.js'
-import { id, type Sql, sql, typed } from '../store/sql.js'
-import { versionOf } from '../store/versions.js'
+import { id, sql } from '../store/sql.js'
+import { isOfFile } from '../store/versions.js'
 import { askOneServer } from '../whole.js'
 import type { Fact, LeaveFact, MeterPlace, SeenFact } from './facts.js'
 
@@ -136,12 +136,6 @@ export async function addRecords(
 
 export function placeKey({ meterId, externalSiteId, accountNumber }: MeterPlace): string {
   return JSON.stringify([meterId, externalSiteId, accountNumber])
-}
-
-/** The condition of the rows of one file. */
-export function isOfFile(arrival: number): Sql {
-  const [from, to] = [versionOf(arrival, 0), versionOf(arrival + 1, 0)]
-  return sql`version >= ${typed('UInt64', from)} AND version < ${typed('UInt64', to)}`
 }
 
 /** Registered meters that bills or terminations in a published file of records are about. */

@@ -19,6 +19,12 @@ export function precedenceOf(from?: string): Sql {
 /** The arrival of a row, by its version. */
 export const arrivalOf = sql`toUInt32(bitShiftRight(version, 32))`
 
+/** The condition of the rows of one file. */
+export function isOfFile(arrival: number, version = sql`version`): Sql {
+  const [from, to] = [versionOf(arrival, 0), versionOf(arrival + 1, 0)]
+  return sql`${version} >= ${typed('UInt64', from)} AND ${version} < ${typed('UInt64', to)}`
+}
+
 /** Physical lines of a file: `lines` of them, from `line` on. */
 export interface ChunkLines {
   readonly arrival: number

@@ -3,7 +3,6 @@ import { lengthsOf, timesOf } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
 import { learnAccounts } from '../customers/registrations.js'
 import { warnOfRenumbering } from '../customers/renumbering.js'
-import { isOfFile } from '../customers/stored-facts.js'
 import type { Kind, LoadTask, Opened, Receiver } from '../kind.js'
 import { type FileState, isGroup, isRekeying, numberOf } from '../ledger/file-state.js'
 import type { ChunkReceipt } from '../ledger/ledger.js'
@@ -18,7 +17,7 @@ import {
   emptyStaging,
   putBack,
 } from '../store/staging.js'
-import { countLines } from '../store/versions.js'
+import { countLines, isOfFile } from '../store/versions.js'
 import { notePublished, usageTable } from '../verify/entries.js'
 import { noteRepaired } from '../verify/repaired.js'
 import { createWhole, linkWhole } from '../whole.js'

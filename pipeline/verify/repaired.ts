@@ -5,7 +5,7 @@ import type { Refusal } from '../ledger/verdict.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { type Decision, derivedOf, onceSettings } from '../store/staging.js'
-import { arrivalOf, precedenceOf, versionOf } from '../store/versions.js'
+import { arrivalOf, isOfFile, precedenceOf, versionOf } from '../store/versions.js'
 import { isUnproved } from '../usage/lengths/provisional.js'
 import { readColumns } from '../usage/lengths/rekey.js'
 import { type CountedTable, currentOf, latestRank, usageTable, visibleEntries } from './entries.js'
@@ -36,17 +36,19 @@ export function repairedColumns(state: Pick<FileState, 'arrival' | 'notes'>): Sq
 /** What published files have made of reads: their rows, or the lengths that these proved. */
 const restatements = sql`restatement
   WHERE bitShiftRight(new_version, 32) IN (SELECT toUInt64(arrival) FROM publication WHERE arrival != 0)`
-const isOf = (version: Sql, of: number) =>
-  sql`${version} >= ${typed('UInt64', versionOf(of, 0))} AND ${version} < ${typed('UInt64', versionOf(of + 1, 0))}`
-const restatementsOf = (of: number) => sql`${restatements} AND ${isOf(sql`old_version`, of)}`
+const restatementsOf = (of: number) => sql`${restatements} AND ${isOfFile(of, sql`old_version`)}`
 const byRow = sql`old_version != new_version AND bitAnd(new_version, 4294967295) != 0`
 
 /** Reads of an arrival that rows have replaced, or moved to another account or premise. */
 export const replacedReads = (of: number) => sql`(SELECT * FROM ${restatementsOf(of)} AND ${byRow})`
 
+/** Not a read of such arrivals that only shows because what has replaced it is gone, too. */
+const isNotReplaced = (isOfThem: Sql) =>
+  sql`version NOT IN (SELECT old_version FROM ${restatements} AND ${byRow} AND ${isOfThem})`
+
 /** The versions of rows of an arrival that have replaced a read. */
 export const replacingRows = (of: number) =>
-  sql`SELECT new_version FROM restatement WHERE ${isOf(sql`new_version`, of)} AND bitAnd(new_version, 4294967295) != 0`
+  sql`SELECT new_version FROM restatement WHERE ${isOfFile(of, sql`new_version`)} AND bitAnd(new_version, 4294967295) != 0`
 
 /** Whether a row `s` of a repair has another key than it had when a later file replaced it. */
 export const isRekeyedSince = (
@@ -99,12 +101,8 @@ export async function noteRepaired(
   { table, total }: CountedTable,
 ): Promise<void> {
   const of = notes.repairs ?? 0
-  const [from, to] = [versionOf(of, 0), versionOf(of + 1, 0)].map((one) => typed('UInt64', one))
   const own = sql`kind = 'repaired' AND cause = ${arrival}`
-  const isKept =
-    table === usageTable.table
-      ? sql`version NOT IN (SELECT old_version FROM ${replacedReads(of)})`
-      : sql`1`
+  const isKept = table === usageTable.table ? isNotReplaced(isOfFile(of, sql`old_version`)) : sql`1`
   const erased =
     rows.unregistered === 0 ? 0 : await countErased(store, { arrival, decision, table })
   const explained = rows.duplicate + rows.superseded + erased
@@ -117,7 +115,7 @@ export async function noteRepaired(
       FROM (SELECT stored.1 - noted.1 AS more, stored.3 AS is_once,
         (SELECT (toInt64(countIf(${isKept})), sumIf(toDecimal128(${total}, 6), ${isKept}),
             count() = uniqExact(version)) FROM ${currentOf(table)}
-          WHERE version >= ${from as Sql} AND version < ${to as Sql}) AS stored,
+          WHERE ${isOfFile(of)}) AS stored,
         (SELECT (sum(e.rows), sum(e.quantity)) FROM (SELECT * FROM published_rows FINAL) AS e
           WHERE e.arrival = ${of} AND NOT (${own}) AND ${visibleEntries}) AS noted)`,
   })
@@ -156,9 +154,7 @@ export function noteReplacedAgain(
   const losing = sql`SELECT ${arrivalOf} FROM ${replaced}`
   const isFresh = sql`(version, new_version) NOT IN (SELECT old_version, new_version FROM restatement
             WHERE new_version IN (SELECT new_version FROM ${replaced}))`
-  // Others only show because what has replaced them is gone, too.
-  const isKept = sql`version NOT IN (SELECT old_version FROM ${restatements} AND ${byRow}
-    AND bitShiftRight(old_version, 32) IN (${losing}))`
+  const isKept = isNotReplaced(sql`bitShiftRight(old_version, 32) IN (${losing})`)
   return {
     sql: sql`INSERT INTO published_rows (arrival, kind, cause, target, rows, quantity, rank)
       SELECT o.of, 'replaced', ${arrival}, ${table},
