@@ -19,7 +19,6 @@ import {
   jobId,
   jobNames,
   longestMs,
-  newRegisterId,
   parseJob,
   type Repeated,
   type Repetition,
@@ -96,7 +95,7 @@ function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   return {
     ...jobOptions,
     removeOnComplete: forgotten.includes(name) || removeOnComplete,
-    jobId: name === 'register' ? newRegisterId() : jobId(name, data),
+    jobId: jobId(name, data),
   }
 }
 

@@ -158,7 +158,10 @@ export function idsOf(data: unknown): JobIds {
   return { arrival, ...(arrivals && { arrivals }), chunk: chunk?.chunk }
 }
 
-/** A job's id is derived from what it does, so that adding it twice adds it once. */
+/**
+ * A job's id is derived from what it does, so that adding it twice adds it once. A registration is never the same as
+ * another: behind one that waits, another may already say something else of the same customer.
+ */
 export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   const parts: unknown[] = [name]
   if ('source' in data) parts.push(data.source)
@@ -166,19 +169,11 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
   if ('arrival' in data) parts.push(data.arrival)
   if ('arrivals' in data) parts.push(data.arrivals[0], data.arrivals.at(-1), data.arrivals.length)
   if ('chunk' in data) parts.push(data.chunk.chunk)
-  if ('customers' in data) parts.push(hashOf([data.customers, data.closed]))
+  if ('customers' in data) parts.push(randomUUID())
   if ('meterId' in data) parts.push(hashOf(data.meterId))
   if ('cycleId' in data) parts.push(hashOf(data.cycleId))
   if ('start' in data) parts.push(data.start)
   return parts.join('-').replaceAll(':', '_')
-}
-
-/**
- * The id of a registration in its queue. Behind one that waits, another may already say something else of the
- * same customer; then one that says the same as the first must run again.
- */
-export function newRegisterId(): string {
-  return `register-${randomUUID()}`
 }
 
 /** Job ids appear in logs, so they must not contain identifiers of customers. */
