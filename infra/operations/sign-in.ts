@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { withDeadline } from '../../pipeline/deadline.js'
+import { escapeMarkup } from '../../pipeline/green-button/xml.js'
 import { packageRoot } from '../package-root.js'
 import { cookieName, foreignText, isOwn, type People, sessionIds } from './access.js'
 import { toAuthorization } from './logins.js'
@@ -51,8 +52,8 @@ export function createSignIn(
   function show(response: ServerResponse, { status, up, to, name = '', message }: Shown): void {
     const texts: Readonly<Record<string, string>> = {
       up,
-      to: attributeText(to),
-      name: attributeText(name),
+      to: escapeMarkup(to),
+      name: escapeMarkup(name),
       message: message === undefined ? '' : `<p class="fault" role="alert">${message}</p>`,
     }
     const own = policy.replace("form-action 'none'", "form-action 'self'")
@@ -141,10 +142,6 @@ const messages: Readonly<Record<number, string>> = {
   413: 'The form is too long.',
   415: 'Send the form as application/x-www-form-urlencoded.',
   503: 'Too many people are signing in. Try again.',
-}
-
-function attributeText(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
 
 /** Browsers send Sec-Fetch-Mode over HTTPS and to localhost only; PowerShell asks for the challenge. */

@@ -5,6 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { createHttpClient } from '../../api/http-client.js'
 
+const createClient = (timeoutMs: number) =>
+  createHttpClient({
+    fault: 'CIS_UNREACHABLE',
+    name: 'the CIS',
+    timeoutMs,
+    connectionsMax: 10,
+    answerBytesMax: 100,
+  })
+
 t.test('a connection that the server closed while it was idle fails no question', async (t) => {
   const served = new WeakSet<Socket>()
   let arrived = 0
@@ -17,13 +26,7 @@ t.test('a connection that the server closed while it was idle fails no question'
     response.end('answered')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const client = createHttpClient({
-    fault: 'CIS_UNREACHABLE',
-    name: 'the CIS',
-    timeoutMs: 20_000,
-    connectionsMax: 10,
-    answerBytesMax: 100,
-  })
+  const client = createClient(20_000)
   t.teardown(() => {
     client.close()
     server.close()
@@ -59,13 +62,7 @@ t.test(
       })
     }).listen(0, '127.0.0.1')
     await once(server, 'listening')
-    const client = createHttpClient({
-      fault: 'CIS_UNREACHABLE',
-      name: 'the CIS',
-      timeoutMs: 1_000,
-      connectionsMax: 10,
-      answerBytesMax: 100,
-    })
+    const client = createClient(1_000)
     t.teardown(() => {
       client.close()
       server.close()

@@ -110,8 +110,10 @@ export function testsOf(changed: readonly string[]): { files: readonly string[];
   const compiled = changed
     .filter((name) => name.endsWith('.ts'))
     .map((name) => join('dist', name.replace(/\.ts$/, '.js')))
-  const isConcerned = (file: string) =>
-    compiled.some((name) => name === file || importsOf(file).has(name))
+  const isConcerned = (file: string) => {
+    const imports = importsOf(file)
+    return compiled.some((name) => name === file || imports.has(name))
+  }
   const concerned = testFiles().filter(isConcerned)
   const distance = (file: string) => Math.min(...compiled.map((name) => distanceOf(file, name)))
   const nearest = concerned.sort((a, b) => distance(a) - distance(b))

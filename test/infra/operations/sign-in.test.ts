@@ -76,7 +76,7 @@ t.test('a wrong password leaves the user name in the form, whatever it is', asyn
   const hostile = await login(address, { name })
   t.match(
     hostile.content,
-    `value="&quot;>&lt;script>alert('&amp;amp;{to}')&lt;/script>" autocomplete`,
+    `value="&quot;&gt;&lt;script&gt;alert(&#39;&amp;amp;{to}&#39;)&lt;/script&gt;" autocomplete`,
   )
   t.match((await send(address, '/login', { headers: browser })).content, /name="name" value=""/)
 })
