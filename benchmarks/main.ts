@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander'
 import { measureBills } from './bills/bills.js'
 import { measureCosts } from './bills/costs.js'
 import { measureCycleDay } from './bills/cycle-day.js'
+import { measureNight } from './bills/night.js'
 import { measureFeeds } from './feeds.js'
 import { measureFormats, measureLargeFormats } from './formats.js'
 import { measureHostile } from './gateway/hostile.js'
@@ -87,6 +88,16 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await measureBills({ ...options, print })
+  })
+
+program
+  .command('night')
+  .description('project small cycles with the same days, as in a night, beside one alone')
+  .option('--cycles <n>', 'how many', toCount, 4_000)
+  .option('--customers <n>', 'meters of each cycle, with 1,440 rows each', toCount, 25)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await measureNight({ ...options, print })
   })
 
 program

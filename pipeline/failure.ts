@@ -7,6 +7,8 @@ import type { JobIds, JobName } from './queues/jobs.js'
 export interface FailedJob extends JobIds {
   readonly job: JobName
   readonly attempts?: number
+  /** Of how many cycles, where several are computed together. */
+  readonly cycles?: number
 }
 
 /**

@@ -151,9 +151,8 @@ export function linesOf(plan: Plan | Unpriced): readonly PlacedLine[] {
 }
 
 /** The lines of a plan in their order: energy, amounts, percents, the minimum. */
-export function toPlanRow(run: string, { days, plan }: CompiledPlan): object {
+export function toPlanRow({ days, plan }: CompiledPlan): object {
   const own = {
-    run,
     plan: days.plan,
     rate_codes: days.rates.map(({ rateCode }) => rateCode),
     start_date: fromDays(days.from),

@@ -1,8 +1,7 @@
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Zone } from '../../schemas/time/zone.js'
 import type { Store } from '../store/clickhouse.js'
-import type { RunTables } from './members.js'
-import type { Period } from './period.js'
+import type { RunTables } from './tables.js'
 
 /** What bills are computed with; a `PipelineContext` is one. */
 export interface BillContext {
@@ -20,10 +19,19 @@ export interface BillRequest {
   readonly asOf?: Date
 }
 
-/** A run of one period, with what it works in. */
-export interface BillRun {
-  readonly request: BillRequest
-  readonly period: Period
+/** The run of one cycle's period. */
+export interface CycleRun {
   readonly run: string
+  readonly cycleId: string
+  /** The file of the period. */
+  readonly fileId: string
+}
+
+/** Runs of cycles whose periods have the same days, and what they are computed in together. */
+export interface BillRuns {
+  readonly request: Pick<BillRequest, 'asOf'>
+  /** Local days, both inclusive. */
+  readonly period: { readonly first: string; readonly last: string }
+  readonly runs: readonly CycleRun[]
   readonly tables: RunTables
 }

@@ -4,50 +4,18 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import type { Store } from '../store/clickhouse.js'
 import { id, type Sql, sql, typed } from '../store/sql.js'
 import { onServerOf } from '../whole.js'
-import type { Period } from './period.js'
+import type { BillRuns } from './context.js'
+import type { RunTables } from './tables.js'
 
-/** The tables that a run works in and drops when it has ended. */
-export interface RunTables {
-  /** The tenancies to be billed, a row each. */
-  readonly members: string
-  /** Their energy by class. */
-  readonly vectors: string
-  /** The same with the projected rest of an open period, and the sums of last year that it uses. */
-  readonly projected: string
-  readonly lastYear: string
-  /** The classes of each line of a plan. */
-  readonly masks: string
-  /** What was billed. */
-  readonly billed: string
-  /** The plans by which bills may have been computed otherwise. */
-  readonly variants: string
-  /** What bills come to when one cause after the other is neutralised. */
-  readonly steps: string
-}
-
-export function tablesOf(run: string): RunTables {
-  return {
-    members: `bill_member_${run}`,
-    vectors: `bill_vector_${run}`,
-    projected: `bill_projected_${run}`,
-    lastYear: `bill_last_${run}`,
-    masks: `bill_mask_${run}`,
-    billed: `bill_billed_${run}`,
-    variants: `bill_variant_${run}`,
-    steps: `bill_step_${run}`,
-  }
-}
-
-interface Gathering {
-  readonly period: Period
+interface Gathering extends Pick<BillRuns, 'period' | 'runs'> {
   /** The first day whose reads may count, `YYYY-MM-DD`, where that is ahead of the period. */
   readonly scanned?: string
   readonly profile: Profile
 }
 
 /**
- * Gathers the members: the days of the period on which a tenancy had the cycle, in one piece, with their
- * rate codes. A day belongs to the cycle that held on it, so that none is billed twice. Members with the same days and codes share the number of a plan.
+ * Gathers the members of all runs: the days of the period on which a tenancy had a run's cycle, in one piece,
+ * with their rate codes. A day belongs to the cycle that held on it, so that none is billed twice. Members with the same days and codes share the number of a plan.
  * Members are irregular if several tenancies have held their meter, if their days are not those of the
  * period, or if some account's reads are theirs for a part of what is scanned, from `scanned` on: their
  * reads are assigned one by one.
@@ -58,12 +26,17 @@ interface Gathering {
 export async function gatherMembers(
   store: Store,
   tables: RunTables,
-  { period, scanned = period.first, profile }: Gathering,
+  { period, runs, scanned = period.first, profile }: Gathering,
 ): Promise<void> {
-  const { first, last, cycleId } = period
+  const { first, last } = period
+  const ours = sql`(SELECT cycle_id FROM ${id(tables.cycles)})`
   const { timeZone, usage } = profile
   const { Electric, Gas } = usage.unit
   const midnight = (day: Sql) => sql`toDateTime(${day}, ${timeZone})`
+  await store.insert(
+    tables.cycles,
+    runs.map(({ run, cycleId }) => ({ run, cycle_id: cycleId })),
+  )
   await store.command({
     sql: sql`CREATE TABLE ${id(tables.members)} ENGINE = MergeTree ORDER BY meter_id AS
       WITH toInt32(${typed('Date', first)}) AS first, toInt32(${typed('Date', last)}) AS last,
@@ -74,7 +47,7 @@ export async function gatherMembers(
             toInt32(greatest(if(i = 1, first_day, day_of(c.1)), first_day)),
             toInt32(least(if(i = length(changes), last_day, day_of(changes[i + 1].1) - 1), last_day))),
           changes, arrayEnumerate(changes))) AS rates
-      SELECT meter_id, external_site_id, account_number, client_id, holds,
+      SELECT r.run AS run, meter_id, external_site_id, account_number, client_id, holds,
         arrayFilter(h -> h.2 < ${midnight(sql`toDate(t.last_day) + 1`)} AND h.3 > ${midnight(sql`toDate(t.first_day)`)}, holds) AS counted,
         if(empty(counted), t.client_ids, arrayFilter(c -> arrayAll(h -> has(h.5, c), counted), counted[1].5)) AS client_ids,
         arrayExists(h -> h.1 = '' AND h.2 <= starts AND h.3 >= ends, holds) AS holds_none,
@@ -84,7 +57,7 @@ export async function gatherMembers(
           OR arrayExists(h -> (h.2 > starts AND h.2 < ends) OR (h.3 > starts AND h.3 < ends), holds) AS is_odd,
         toUInt32(dense_rank() OVER (ORDER BY first_day, last_day, rates)) AS plan
       FROM (
-        SELECT * REPLACE (arrayFilter(h -> notEmpty(h.5), holds) AS holds, toInt32(own.2) AS first_day, toInt32(own.3) AS last_day),
+        SELECT * REPLACE (arrayFilter(h -> notEmpty(h.5), holds) AS holds, toInt32(own.2) AS first_day, toInt32(own.3) AS last_day), own.1 AS cycle_id,
           arrayFilter((c, i) -> (i = 1 OR day_of(c.1) <= last_day) AND (i = length(codes) OR day_of(codes[i + 1].1) > first_day),
             codes, arrayEnumerate(codes)) AS held
         FROM (
@@ -98,10 +71,12 @@ export async function gatherMembers(
               turns, arrayEnumerate(turns)) AS cycles,
             count() OVER (PARTITION BY meter_id) AS tenancies
           FROM tenancy FINAL
-          WHERE meter_id IN (SELECT meter_id FROM tenancy FINAL WHERE has(codes.3, ${cycleId}))
+          WHERE meter_id IN (SELECT meter_id FROM (SELECT meter_id, arrayJoin(codes.3) AS cycle FROM tenancy FINAL) WHERE cycle IN ${ours})
         )
-        ARRAY JOIN arrayFilter(c -> c.1 = ${cycleId} AND c.2 <= c.3, cycles) AS own
+        ARRAY JOIN arrayFilter(c -> c.2 <= c.3, cycles) AS own
+        WHERE own.1 IN ${ours}
       ) AS t
+      INNER JOIN ${id(tables.cycles)} AS r ON r.cycle_id = t.cycle_id
       WHERE notEmpty(holds) AND ${onServerOf(tables.masks)}`,
   })
 }
@@ -112,18 +87,24 @@ export interface NumberedPlan extends PlanDays {
   readonly isWhole: boolean
 }
 
+/** A plan of members, and the runs that they belong to. */
+export interface MemberPlan extends NumberedPlan {
+  readonly runs: readonly string[]
+}
+
 export async function readPlans(
   store: Store,
   { members }: RunTables,
-  period: Period,
-): Promise<readonly NumberedPlan[]> {
+  period: BillRuns['period'],
+): Promise<readonly MemberPlan[]> {
   const rows = await store.rows<{
     plan: number
     rates: readonly (readonly [string, number, number])[]
     from: number
     to: number
+    runs: readonly string[]
   }>({
-    sql: sql`SELECT plan, any(rates) AS rates, any(first_day) AS from, any(last_day) AS to
+    sql: sql`SELECT plan, any(rates) AS rates, any(first_day) AS from, any(last_day) AS to, arraySort(groupUniqArray(run)) AS runs
       FROM ${id(members)} GROUP BY plan ORDER BY plan`,
   })
   const [first, last] = [toDays(period.first), toDays(period.last)]

@@ -11,6 +11,8 @@ export interface PeriodState {
   readonly cycleId: string
   readonly first: string
   readonly last: string
+  /** Tenancies that have had the cycle. */
+  readonly tenancies: number
   /**
    * Files published until then have been checked; 0 for none, also where it has no bills and its days,
    * customers or rates have changed since.
@@ -39,7 +41,7 @@ export function readPeriods(
   { companyCodes, today, daysBackMax }: PeriodsWanted,
 ): Promise<readonly PeriodState[]> {
   return store.rows<PeriodState>({
-    sql: sql`SELECT c.billing_cycle_id AS cycleId, toString(c.start_date) AS first, toString(c.last_date) AS last,
+    sql: sql`SELECT c.billing_cycle_id AS cycleId, toString(c.start_date) AS first, toString(c.last_date) AS last, t.tenancies AS tenancies,
         greatest(t.changed_at, (SELECT max(published_at) FROM (${ratePublications}))) AS changed_at,
         r.run = '' AND greatest(changed_at, c.published_at) > s.recorded_at AS is_new,
         if(is_new, 0, ${msOf(sql`greatest(r.known_at, s.known_at)`)}) AS knownAt,
@@ -54,7 +56,7 @@ export function readPeriods(
       LEFT JOIN (SELECT * FROM bill_state FINAL) AS s
         ON s.billing_cycle_id = c.billing_cycle_id AND s.start_date = c.start_date
       INNER JOIN (
-        SELECT arrayJoin(arrayDistinct(o.codes.3)) AS cycle, max(greatest(o.changed_at, u.others_at)) AS changed_at
+        SELECT arrayJoin(arrayDistinct(o.codes.3)) AS cycle, toUInt32(count()) AS tenancies, max(greatest(o.changed_at, u.others_at)) AS changed_at
         FROM tenancy AS o FINAL LEFT JOIN (${changesOfOthers}) AS u ON u.meter_id = o.meter_id GROUP BY cycle
       ) AS t ON t.cycle = c.billing_cycle_id
       WHERE c.company_code IN ${companyCodes}

@@ -4,7 +4,7 @@ import type { BillingRules } from '../../schemas/settings/billing.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
 import { scanPasses } from './compile.js'
-import type { RunTables } from './members.js'
+import { type RunTables, runsOf } from './tables.js'
 
 /** Below this share of its intervals a bill is flagged and not reconciled. */
 export const completenessMin = 0.98
@@ -42,7 +42,6 @@ export function createPlans({ variants }: RunTables): Statement {
 }
 
 export interface Pricing {
-  readonly run: string
   readonly tables: RunTables
   readonly rules: BillingRules
   /** Those by which the vectors were made. */
@@ -53,7 +52,7 @@ export interface Pricing {
 
 /** The members and their plans: subqueries or tables. */
 export interface Priced {
-  /** Rows of members, with the number of a plan and the unit of the meter as `meter_unit`. */
+  /** Rows of members, with their run, the number of a plan and the unit of the meter as `meter_unit`. */
   readonly members: Sql
   readonly plans: Sql
   /** An expression that replaces the vector. */
@@ -110,8 +109,8 @@ const sizes: readonly Sql[] = [
         ${reachOf} >= ${literal(reachMax)} AS is_beyond`,
 ]
 
-/** Whose meters share tiers. */
-export const tierAccount = sql`if(account_number = '', meter_id, account_number)`
+/** Whose meters share tiers, in each run for itself. */
+export const tierAccount = sql`run, if(account_number = '', meter_id, account_number)`
 
 /**
  * The meters of an account with the same plan fill its tiers together: those before each line's days
@@ -244,20 +243,20 @@ function usedByDay({ rules }: Pricing, source: Sql): Sql {
 }
 
 /**
- * Prices all bills of a run in one statement. A bill that cannot be computed is a row with its reason.
+ * Prices all bills of all runs in one statement. A bill that cannot be computed is a row with its reason.
  */
 export function priceBills(pricing: Pricing): Statement {
-  const { run, tables, rules } = pricing
+  const { tables, rules } = pricing
   const source = joined(pricing, {
-    members: sql`SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
+    members: sql`SELECT run, meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
           first_day, last_day, plan
         FROM ${id(tables.members)}`,
-    plans: sql`bill_plan WHERE run = ${run}`,
+    plans: sql`bill_plan WHERE run IN ${runsOf(tables)}`,
   })
   return {
     sql: sql`INSERT INTO bill_row (run, plan, account_number, external_site_id, meter_id, client_ids, start_date, last_date,
         status, reason, method, days_projected, seconds, intervals_expected, intervals_present, intervals_estimated, nem, quantity, unit, read_unit, used_by_day, quantities, line_amounts, total)
-      SELECT ${run}, plan, account_number, external_site_id, meter_id, client_ids,
+      SELECT run, plan, account_number, external_site_id, meter_id, client_ids,
         toDate(first_day), toDate(last_day), outcome,
         ${whyOf(rules)} AS reason,
         method, if(outcome = 'projected', last_day - greatest(first_day - 1, actual_day), 0), if(is_empty, 0, seconds), expected, present, estimated, negative > 0, used, own_unit, meter_unit, used_by_day,

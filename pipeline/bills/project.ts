@@ -8,7 +8,7 @@ import { dayStarts } from '../../schemas/rating/slots.js'
 import type { Statement, Store } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
 import { scanPasses } from './compile.js'
-import { completenessMin } from './price.js'
+import { blocks, completenessMin } from './price.js'
 import type { Scan } from './scan/reads.js'
 import { createVectors, scanLastYear } from './scan/scan.js'
 
@@ -100,6 +100,7 @@ function writeProjected(projecting: Projecting): Statement {
       LEFT JOIN ${id(lastYear)} AS l ON l.meter_id = k.meter_id AND l.external_site_id = k.external_site_id
         AND l.account_number = k.account_number AND l.client_id = k.client_id AND l.first_day = k.first_day
       WHERE k.seconds > 0 OR l.seconds > 0`,
+    settings: blocks,
   }
 }
 

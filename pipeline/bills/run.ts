@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { fromDays, toDays } from '../../schemas/lint/finding.js'
+import { groupBy } from '../../schemas/lists/group-by.js'
 import type { PlanContext } from '../../schemas/rating/plan.js'
 import {
   createProjection,
@@ -16,16 +17,17 @@ import { id, sql } from '../store/sql.js'
 import { dropTables } from '../store/staging.js'
 import { readerOn } from '../whole.js'
 import { type Compilation, compilePlans, labelCounterfactuals, toPlanRow } from './compile.js'
-import type { BillContext, BillRequest, BillRun } from './context.js'
+import type { BillContext, BillRequest, BillRuns, CycleRun } from './context.js'
 import { toDayColumns } from './costs/spread.js'
-import { gatherMembers, readPlans, tablesOf } from './members.js'
-import { findPeriod } from './period.js'
+import { gatherMembers, readPlans } from './members.js'
+import { findPeriod, type Period } from './period.js'
 import { type Pricing, priceBills } from './price.js'
 import { daysAhead } from './project.js'
 import { type BillCounts, type Inputs, newestFile, publishBills } from './publish.js'
 import { readRates } from './rates.js'
-import { newestDay } from './scan/reads.js'
+import { newestDays } from './scan/reads.js'
 import { beginRun, sumReads } from './scan/sum-reads.js'
+import { tablesOf } from './tables.js'
 import { gatherBilled } from './variance/billed.js'
 import { reconcileBills, type VarianceSummary } from './variance/reconcile.js'
 
@@ -42,32 +44,54 @@ export interface BillSummary extends BillCounts {
 }
 
 /**
- * Computes the bills of a cycle's period, of all its customers at once, and publishes them at once:
- * the row of the run is written last, and until then readers see the bills of the run before. Nothing
- * of the clock is in a bill, so that a run on the same inputs gives the same bills.
+ * Computes the bills of a cycle's period, of all its customers at once, and publishes them at once.
+ * Throws `CONFIG` where the schedule in force does not have the period.
  */
 export async function bill(context: BillContext, request: BillRequest): Promise<BillSummary> {
-  const { store, profile } = context
-  const period = await findPeriod(store, profile.companyCodes, {
-    cycleId: request.cycleId,
+  const { cycleId, start, asOf } = request
+  const period = await findPeriod(context.store, context.profile.companyCodes, {
+    cycleId,
     today: localDay(context),
-    ...(request.start !== undefined && { start: request.start }),
+    ...(start !== undefined && { start }),
   })
+  const [summary] = await billTogether(context, [period], asOf && { asOf })
+  return summary as BillSummary
+}
+
+/**
+ * Computes the bills of periods with the same days, each of another cycle, and publishes them at once: the
+ * rows of their runs are written last, and until then readers see the bills of the runs before. Nothing of
+ * the clock is in a bill, nor what else is computed with it, so that a run on the same inputs gives the same bills.
+ */
+export async function billTogether(
+  context: BillContext,
+  periods: readonly Period[],
+  request: BillRuns['request'] = {},
+): Promise<readonly BillSummary[]> {
+  const { store } = context
   await dropLeft(store)
-  const run = await nameRun(context, 'bill_run')
+  const names = await nameRuns(context, 'bill_run', periods.length)
+  const runs = periods.map((period, at) => ({ ...period, run: names[at] as string }))
+  const [{ run, first, last }] = runs as [Period & CycleRun]
   const tables = tablesOf(run)
+  let apart: readonly (readonly Period[])[]
   try {
-    return await compute(context, { request, period, run, tables })
+    const done = await compute(context, { request, period: { first, last }, runs, tables })
+    if ('summaries' in done) return done.summaries
+    apart = done.apart.map((some) => periods.filter(({ cycleId }) => some.has(cycleId)))
   } finally {
     await dropTables(store, Object.values(tables))
   }
+  const summaries: BillSummary[] = []
+  for (const some of apart) summaries.push(...(await billTogether(context, some, request)))
+  return summaries
 }
 
 /** No run lasts a day: what is that old was left by one that crashed. */
 export async function dropLeft(store: Store): Promise<void> {
   const left = await store.rows<{ name: string }>({
     sql: sql`SELECT name FROM system.tables
-      WHERE database = currentDatabase() AND match(name, '^bill_(member|vector|projected|last|mask|billed|variant|step|compared|forgotten)_[0-9]')
+      WHERE database = currentDatabase() AND match(name, '^bill_(cycle|member|vector|projected|last|mask|billed|variant|step|compared|forgotten)_[0-9]')
         AND metadata_modification_time < now() - INTERVAL 1 DAY`,
   })
   await dropTables(
@@ -76,33 +100,40 @@ export async function dropLeft(store: Store): Promise<void> {
   )
 }
 
-async function compute(context: BillContext, run: BillRun): Promise<BillSummary> {
+/** What was computed, or the cycles of an open period that cannot be computed together. */
+type Computed =
+  | { readonly summaries: readonly BillSummary[] }
+  | { readonly apart: readonly ReadonlySet<string>[] }
+
+async function compute(context: BillContext, runs: BillRuns): Promise<Computed> {
   const { store, profile } = context
-  const { tables, period } = run
+  const { tables, period } = runs
   const clock = createClock()
   // Files that are published from here on may or may not be seen; they count as not seen.
   const newest = await newestFile(store)
   await beginRun(store, tables)
   const [rates] = await Promise.all([
     readRates(store, profile.companyCodes, readerOn(store, tables.masks)),
-    gatherMembers(store, tables, { period, profile, ...toScanned(context, run) }),
+    gatherMembers(store, tables, { ...runs, profile, ...toScanned(context, runs) }),
   ])
   const inputs: Inputs = { ...newest, rates }
+  const [first, ...others] = await findAhead(context, runs)
+  if (others.length > 0)
+    return { apart: [first, ...others].map((one) => one?.cycleIds ?? new Set()) }
+  const ahead = first?.days
   const seconds = { compile: clock(), scan: 0, price: 0, reconcile: 0, publish: 0 }
   await store.command(gatherBilled(tables))
   const [billed] = await store.rows<{ n: string }>({
     sql: sql`SELECT toString(count()) AS n FROM ${id(tables.billed)}`,
   })
-  const ahead = await findAhead(context, run)
   const isBilled = billed?.n !== '0' && ahead === undefined
   seconds.reconcile = clock()
-  const compiled = await compile(context, run, { ...rates, isBilled, ahead })
+  const compiled = await compile(context, runs, { ...rates, isBilled, ahead })
   const { plans, compilation, projection } = compiled
   seconds.compile += clock()
-  const classes = await sumReads(context, run, { ...compiled, isSpread: true })
+  const classes = await sumReads(context, runs, { ...compiled, isSpread: true })
   seconds.scan = clock()
   const pricing: Pricing = {
-    run: run.run,
     tables: projection === undefined ? tables : { ...tables, vectors: tables.projected },
     lastActual: ahead === undefined ? toDays(period.last) : ahead.from - 1,
     rules: profile.billing,
@@ -113,37 +144,51 @@ async function compute(context: BillContext, run: BillRun): Promise<BillSummary>
   const reconciliation = { store, pricing, compilation, context: plans, classes }
   const variance = isBilled ? { variance: await reconcileBills(reconciliation) } : {}
   seconds.reconcile += clock()
-  const published = await publishBills(context, run, inputs)
+  const published = await publishBills(context, runs, inputs)
   seconds.publish = clock()
-  const { cycleId, first, last } = period
-  return { run: run.run, cycleId, first, last, ...published, ...variance, seconds }
+  const summaries = published.map((counts, at) => {
+    const { run, cycleId } = runs.runs[at] as CycleRun
+    return { run, cycleId, ...period, ...counts, ...variance, seconds }
+  })
+  return { summaries }
 }
 
 /** The local day on which a run knows what it knows. */
-function knownDay({ zone, now }: BillContext, { request: { asOf } }: BillRun): string {
+function knownDay({ zone, now }: BillContext, { request: { asOf } }: BillRuns): string {
   return localDay({ zone, now: () => asOf ?? now() })
 }
 
 /** The rest of an open period is projected from days before it too, all of them where it has no read yet. */
-function toScanned(context: BillContext, run: BillRun): { readonly scanned?: string } {
+function toScanned(context: BillContext, run: BillRuns): { readonly scanned?: string } {
   const { first, last } = run.period
   if (last < knownDay(context, run)) return {}
   return { scanned: fromDays(toDays(first) - pastDays.all) }
 }
 
-/** The days that are yet to come, or of which no read has come; undefined where a period has ended. */
-async function findAhead(context: BillContext, run: BillRun): Promise<Days | undefined> {
-  const { store } = context
-  const { tables, period } = run
-  const { asOf } = run.request
+interface Ahead {
+  readonly cycleIds: ReadonlySet<string>
+  readonly days: Days
+}
+
+/**
+ * The days that are yet to come, or of which no read of a cycle has come, with the cycles of which that holds;
+ * none where the period has ended.
+ */
+async function findAhead(context: BillContext, run: BillRuns): Promise<readonly Ahead[]> {
+  const { tables, period, request, runs } = run
   const today = knownDay(context, run)
-  if (period.last < today) return undefined
+  if (period.last < today) return []
   const days = { from: toDays(period.first), to: toDays(period.last) }
   const past = { from: days.from, to: toDays(today) - 1 }
-  const [newest] = await store.rows<{ day: number }>(
-    newestDay(tables, past, asOf && toClickHouseTime(asOf)),
+  const found = await context.store.rows<{ run: string; day: number }>(
+    newestDays(tables, past, request.asOf && toClickHouseTime(request.asOf)),
   )
-  return daysAhead(days, newest?.day ?? 0)
+  const newest = new Map(found.map(({ run, day }) => [run, day]))
+  const newestOf = ({ run }: CycleRun) => newest.get(run) ?? 0
+  return groupBy(runs, newestOf).map((some) => ({
+    cycleIds: new Set(some.map(({ cycleId }) => cycleId)),
+    days: daysAhead(days, newestOf(some[0])),
+  }))
 }
 
 interface Compiling {
@@ -161,7 +206,7 @@ interface Compiled {
 /** The plans of all members, written down with the run. */
 async function compile(
   context: BillContext,
-  run: BillRun,
+  run: BillRuns,
   { book, isBilled, ahead }: Compiling,
 ): Promise<Compiled> {
   const { store } = context
@@ -169,16 +214,17 @@ async function compile(
   const from = ahead === undefined ? first : Math.min(first, ahead.from - pastDays.all)
   const days = { from, to: toDays(run.period.last) + 1 }
   const plans = layOut(context, book, days)
+  const members = await readPlans(store, run.tables, run.period)
   const compilation: Compilation = {
-    ...compilePlans(plans, await readPlans(store, run.tables, run.period)),
+    ...compilePlans(plans, members),
     ...(ahead !== undefined && { lastActual: ahead.from - 1 }),
   }
   await store.insert(
     'bill_plan',
-    compilation.plans.map((plan) => ({
-      ...toPlanRow(run.run, plan),
-      ...toDayColumns(compilation, plan),
-    })),
+    compilation.plans.flatMap((plan, at) => {
+      const row = { ...toPlanRow(plan), ...toDayColumns(compilation, plan) }
+      return members[at]?.runs.map((run) => ({ ...row, run })) ?? []
+    }),
   )
   if (ahead === undefined) {
     const labelled = isBilled ? labelCounterfactuals(compilation, plans) : compilation
@@ -198,20 +244,30 @@ export function layOut(
   return { book, slots: createSlots(zone, days, billing.periodClock), rules: billing }
 }
 
-/**
- * Sorts by when it began: of two runs of one period the later one counts. It sorts behind all that
- * have been published, also where a clock was ahead then.
- */
+/** The name of one run: see `nameRuns`. */
 export async function nameRun(
-  { store, now }: Pick<BillContext, 'store' | 'now'>,
+  context: Pick<BillContext, 'store' | 'now'>,
   table: 'bill_run' | 'comparison_run',
 ): Promise<string> {
+  const [name] = await nameRuns(context, table, 1)
+  return name as string
+}
+
+/**
+ * Names that sort by when the runs began: of two runs of one period the later one counts. They sort behind
+ * all that have been published, also where a clock was ahead then.
+ */
+async function nameRuns(
+  { store, now }: Pick<BillContext, 'store' | 'now'>,
+  table: 'bill_run' | 'comparison_run',
+  count: number,
+): Promise<readonly string[]> {
   const [latest] = await store.rows<{ stamp: string }>({
     sql: sql`SELECT toString(toUInt64OrZero(splitByChar('_', max(run))[1]) + 1) AS stamp FROM ${id(table)}`,
   })
   const own = now().toISOString().replace(/\D/g, '')
   const [last] = [own, (latest?.stamp ?? '').padStart(own.length, '0')].sort().reverse()
-  return `${last}_${randomBytes(4).toString('hex')}`
+  return Array.from({ length: count }, () => `${last}_${randomBytes(4).toString('hex')}`)
 }
 
 /** The day on the wall. */

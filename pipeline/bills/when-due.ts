@@ -1,9 +1,12 @@
+import { Fault } from '../../schemas/fault.js'
 import { daysBehind } from '../../schemas/rating/slots.js'
 import type { PipelineContext } from '../context.js'
+import { logFailure } from '../failure.js'
 import { isLeftAlone } from '../queues/back-off.js'
 import type { RowReader } from '../store/replicas.js'
 import { askOneServer } from '../whole.js'
 import { isPausing, nextFailure } from './failure.js'
+import { findPeriods } from './period.js'
 import {
   type BillFile,
   isTouched,
@@ -12,7 +15,7 @@ import {
   readPeriods,
   recordPeriod,
 } from './periods.js'
-import { bill, localDay } from './run.js'
+import { billTogether, localDay } from './run.js'
 
 type DueContext = Pick<PipelineContext, 'store' | 'profile' | 'zone' | 'now' | 'queues' | 'log'>
 
@@ -22,36 +25,89 @@ type DueContext = Pick<PipelineContext, 'store' | 'profile' | 'zone' | 'now' | '
  */
 export const queuedMax = 16
 
-/** Queues a run for each period whose bills are due, also after the queue was lost. */
+/** Tenancies whose periods are computed together; one cycle alone may have more. */
+const togetherMax = 50_000
+
+/**
+ * Queues a run for periods whose bills are due, also after the queue was lost: one for those with the same
+ * days, which are computed together.
+ */
 export async function queueDue(context: DueContext): Promise<void> {
-  for (const { cycleId, first: start } of await findDue(context)) {
+  for (const { cycleId, first: start } of await findDue(context, { isOneOfEach: true })) {
     await context.queues.add('bill', { v: 1, cycleId, start })
   }
 }
 
 /**
- * Computes the bills of a period if they are due: a job that was queued twice, or that another worker
- * has done, changes nothing. A failure is recorded and retried with exponential back-off.
+ * Computes the bills of a period if they are due, together with those of other cycles that are due and have the
+ * same days: a job that was queued twice, or that another worker has done, changes nothing. A failure
+ * is recorded and retried with exponential back-off.
  */
 export async function billWhenDue(
   context: DueContext,
   { cycleId, start }: { readonly cycleId: string; readonly start: string },
 ): Promise<void> {
   const isNamed = (one: PeriodState) => one.cycleId === cycleId && one.first === start
-  const [period] = await findDue(context, isNamed)
+  const [period] = await findDue(context, { isMeant: isNamed })
   if (period === undefined) return
+  const isLike = (one: PeriodState) => isTogether(one) && daysOf(one) === daysOf(period)
+  const all = isTogether(period) ? await findDue(context, { isMeant: isLike, most: Infinity }) : []
+  const others = all.filter((one) => !isNamed(one))
+  await billThese(context, upTo(togetherMax, [period, ...others]))
+}
+
+/** A period whose run has failed is computed alone, so that it holds no other up. */
+const isTogether = ({ failures }: PeriodState) => failures === 0
+const daysOf = ({ first, last }: PeriodState) => `${first} ${last}`
+
+/** The first of some periods, and as many others as do not exceed some tenancies with it. */
+function upTo(most: number, periods: readonly PeriodState[]): readonly PeriodState[] {
+  let sum = 0
+  return periods.filter(({ tenancies }, at) => {
+    sum += tenancies
+    return at === 0 || sum <= most
+  })
+}
+
+async function billThese(context: DueContext, periods: readonly PeriodState[]): Promise<void> {
+  const { store, profile, log, now } = context
+  const [one] = periods as readonly [PeriodState]
   try {
-    const { bills, total } = await bill(context, { cycleId, start })
-    context.log.info({ job: 'bill', cycle: cycleId, start, bills, total }, 'bills are published')
+    const cycleIds = periods.map(({ cycleId }) => cycleId)
+    const found = await findPeriods(store, profile.companyCodes, { ...one, cycleIds })
+    for (const { cycleId, bills, total } of await billTogether(context, found)) {
+      log.info(
+        { job: 'bill', cycle: cycleId, start: one.first, bills, total },
+        'bills are published',
+      )
+    }
   } catch (error) {
-    await recordPeriod(
-      context.store,
-      period,
-      nextFailure(period, error, { job: 'bill', now: context.now() }),
-    )
+    if (periods.length > 1) {
+      logFailure(log, { job: 'bill', cycles: periods.length }, error)
+      return billHalves(context, periods)
+    }
+    await recordPeriod(store, one, nextFailure(one, error, { job: 'bill', now: now() }))
     throw error
   }
-  if (period.failures > 0) await recordPeriod(context.store, period)
+  if (one.failures > 0) await recordPeriod(store, one)
+}
+
+/**
+ * Each half by itself, until only the period that fails is left without bills. A passing fault of a half may be one
+ * of its size, and one of a single period ends all.
+ */
+async function billHalves(context: DueContext, periods: readonly PeriodState[]): Promise<void> {
+  const half = Math.ceil(periods.length / 2)
+  const failures: unknown[] = []
+  for (const some of [periods.slice(0, half), periods.slice(half)]) {
+    try {
+      await billThese(context, some)
+    } catch (error) {
+      if (error instanceof Fault && error.retry) throw error
+      failures.push(error)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
 }
 
 const dayMs = 86_400_000
@@ -65,17 +121,22 @@ const runMsMax = 10 * minuteMs
  * day, and so is one that has ended since, or whose customers or rates have changed since. A server that lags may
  * have a file and not its reads, and files that touch nothing are not looked at again.
  */
-function findDue(
-  context: DueContext,
-  isMeant: (period: PeriodState) => boolean = () => true,
-): Promise<readonly PeriodState[]> {
-  return askOneServer(context.store, undefined, (server) => findOn(server, context, isMeant))
+function findDue(context: DueContext, wanted: DueWanted): Promise<readonly PeriodState[]> {
+  return askOneServer(context.store, undefined, (server) => findOn(server, context, wanted))
+}
+
+interface DueWanted {
+  readonly isMeant?: (period: PeriodState) => boolean
+  /** Only one of those that are computed together. */
+  readonly isOneOfEach?: boolean
+  /** How many periods: `queuedMax` by default. */
+  readonly most?: number
 }
 
 async function findOn(
   server: RowReader,
   context: DueContext,
-  isMeant: (period: PeriodState) => boolean,
+  { isMeant = () => true, isOneOfEach = false, most = queuedMax }: DueWanted,
 ): Promise<readonly PeriodState[]> {
   const { store, profile } = context
   const { companyCodes, billing } = profile
@@ -85,8 +146,11 @@ async function findOn(
   const periods = all.filter((one) => isMeant(one) && !isPausing(one, context.now()))
   const files = await filesOf(server, periods)
   const due: PeriodState[] = []
+  const isOfSome = (period: PeriodState) =>
+    isTogether(period) && due.some((one) => isTogether(one) && daysOf(one) === daysOf(period))
   for (const period of periods) {
-    if (due.length === queuedMax) break
+    if (due.length === most) break
+    if (isOneOfEach && isOfSome(period)) continue
     const isOpen = period.last >= today
     if (isDaily(context, period) && (isOpen || isBehind(context, period))) due.push(period)
     if (isOpen || due.at(-1) === period) continue

@@ -10,13 +10,14 @@ import { dropTables } from '../../store/staging.js'
 import { askOneServer, onOneServer, onServerOf } from '../../whole.js'
 import { type Compilation, compilePlans, toPlanRow } from '../compile.js'
 import type { BillContext } from '../context.js'
-import { gatherMembers, type NumberedPlan, readPlans, tablesOf } from '../members.js'
+import { gatherMembers, type NumberedPlan, readPlans } from '../members.js'
 import { type CycleYear, findYears, type Period } from '../period.js'
 import { createPlans } from '../price.js'
 import { newestFile } from '../publish.js'
 import { type RatesInForce, readRates } from '../rates.js'
 import { dropLeft, layOut, localDay, nameRun } from '../run.js'
 import { beginRun, sumReads } from '../scan/sum-reads.js'
+import { tablesOf } from '../tables.js'
 import {
   type ComparisonCount,
   countComparisons,
@@ -142,17 +143,18 @@ async function comparePeriod(comparing: Comparing, period: Period): Promise<void
   const tables = tablesOf(run)
   try {
     await beginRun(store, tables)
-    await gatherMembers(store, tables, { period, profile })
+    const runs = [{ run, ...period }]
+    await gatherMembers(store, tables, { period, runs, profile })
     const [first, last] = [toDays(period.first), toDays(period.last)]
     const plans = layOut(context, rates.book, { from: first - 1, to: last + 1 })
     const compilation = compileRates(plans, await readPlans(store, tables, period))
     if (compilation.plans.length === 0) return
     await store.command(createPlans(tables))
-    await store.insert(tables.variants, planRows(plans, run, compilation))
-    const ran = { request: { cycleId: period.cycleId }, period, run, tables }
+    await store.insert(tables.variants, planRows(plans, compilation))
+    const ran = { request: {}, period, runs, tables }
     await sumReads(context, ran, { compilation, projection: undefined, isSpread: false })
     const { rules, slots } = plans
-    const pricing = { run, tables, rules, slots, lastActual: last }
+    const pricing = { tables, rules, slots, lastActual: last }
     await store.command(priceRates(pricing, compared))
   } finally {
     await dropTables(store, Object.values(tables))
@@ -179,10 +181,10 @@ function compileRates(plans: PlanContext, members: readonly NumberedPlan[]): Com
 }
 
 /** The rows of plans with the commodity of their rate, also where it has no price. */
-function planRows({ book }: PlanContext, run: string, { plans }: Compilation): readonly object[] {
+function planRows({ book }: PlanContext, { plans }: Compilation): readonly object[] {
   return plans.map((one) => {
     const code = book.codes.get(one.days.rates[0]?.rateCode ?? '')?.row
-    return { ...toPlanRow(run, one), commodity: code?.['Commodity'] ?? '' }
+    return { ...toPlanRow(one), commodity: code?.['Commodity'] ?? '' }
   })
 }
 

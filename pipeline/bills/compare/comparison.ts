@@ -1,8 +1,8 @@
 import type { Statement } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql } from '../../store/sql.js'
 import { onServerOf } from '../../whole.js'
-import type { RunTables } from '../members.js'
 import { amounts, blocks, joined, type Pricing, whyOf } from '../price.js'
+import type { RunTables } from '../tables.js'
 
 /** The table in which the periods of a cycle are gathered, until they are summed. */
 export function createCompared(compared: string): Statement {
@@ -20,7 +20,7 @@ export function createCompared(compared: string): Statement {
 
 /** Every member under each rate of its commodity, and under its own whatever that is. */
 function tried({ members, variants }: RunTables): Sql {
-  return sql`SELECT meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
+  return sql`SELECT run, meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
           first_day, last_day, rates[-1].1 AS own_rate_code, rate_code, c.plan AS plan
         FROM ${id(members)} AS m
         INNER JOIN (

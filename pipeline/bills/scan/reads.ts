@@ -4,7 +4,7 @@ import { type Slots, slotSeconds, slotsOnWall } from '../../../schemas/rating/sl
 import type { Statement } from '../../store/clickhouse.js'
 import { seriesNumber } from '../../store/series.js'
 import { id, literal, type Sql, sql } from '../../store/sql.js'
-import type { RunTables } from '../members.js'
+import type { RunTables } from '../tables.js'
 
 export interface Scan {
   readonly tables: RunTables
@@ -79,11 +79,16 @@ function readsWhere(where: Sql, asOf?: string): Sql {
     : knownReads(asOf, where)
 }
 
-/** The last day up to one of which some member has reads; 0 where none has. */
-export function newestDay(tables: RunTables, days: Days, asOf?: string): Statement {
+/** The last day up to one of which some member of each run has reads; 0 where none has. */
+export function newestDays({ members }: RunTables, days: Days, asOf?: string): Statement {
   const where = sql`local_day BETWEEN toDate(${literal(days.from)}) AND toDate(${literal(days.to)})
-      AND meter_id IN (SELECT meter_id FROM ${id(tables.members)})`
-  return { sql: sql`SELECT toUInt32(max(local_day)) AS day FROM (${readsWhere(where, asOf)})` }
+      AND meter_id IN (SELECT meter_id FROM ${id(members)})`
+  return {
+    sql: sql`SELECT run, toUInt32(max(u.day)) AS day FROM ${id(members)} AS m
+      LEFT JOIN (SELECT meter_id, max(local_day) AS day FROM (${readsWhere(where, asOf)}) GROUP BY meter_id) AS u
+        ON u.meter_id = m.meter_id
+      GROUP BY run`,
+  }
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Statement } from '../../store/clickhouse.js'
 import { seriesNumber, upperHalf } from '../../store/series.js'
 import { id, literal, type Sql, sql } from '../../store/sql.js'
 import { scanPasses } from '../compile.js'
-import type { RunTables } from '../members.js'
+import type { RunTables } from '../tables.js'
 import { type Back, ofMeters, readsOf, type Scan } from './reads.js'
 
 export function createVectors(table: string): Statement {

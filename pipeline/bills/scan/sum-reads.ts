@@ -15,11 +15,11 @@ import {
   scanPasses,
   toMaskRows,
 } from '../compile.js'
-import type { BillContext, BillRun } from '../context.js'
+import type { BillContext, BillRuns } from '../context.js'
 import { dayBucketsOf, toDayMasks } from '../costs/spread.js'
-import type { RunTables } from '../members.js'
 import { createMasks } from '../price.js'
 import { project } from '../project.js'
+import { createCycles, type RunTables } from '../tables.js'
 import type { Scan } from './reads.js'
 import {
   countAlone,
@@ -48,7 +48,9 @@ export type BucketsByPass = ReadonlyMap<number, PriceBuckets>
  */
 export async function beginRun(store: Store, tables: RunTables): Promise<void> {
   await Promise.all(
-    [createVectors(tables.vectors), createMasks(tables)].map((one) => store.command(one)),
+    [createVectors(tables.vectors), createMasks(tables), createCycles(tables)].map((one) =>
+      store.command(one),
+    ),
   )
   await createCatchUp(store, undefined, onServerOf(tables.masks))()
 }
@@ -59,7 +61,7 @@ export async function beginRun(store: Store, tables: RunTables): Promise<void> {
  */
 export async function sumReads(
   { store }: Pick<BillContext, 'store'>,
-  { tables, period, request }: BillRun,
+  { tables, period, request }: BillRuns,
   { compilation, projection, isSpread }: SumInputs,
 ): Promise<BucketsByPass> {
   const { slots } = compilation

@@ -1,6 +1,6 @@
 import type { Statement } from '../../store/clickhouse.js'
 import { id, literal, type Sql, sql } from '../../store/sql.js'
-import type { RunTables } from '../members.js'
+import type { RunTables } from '../tables.js'
 
 /** The middle day of a document that was billed: it belongs to the bill whose days it lies in. */
 export const documentMiddle = (of: Sql) =>

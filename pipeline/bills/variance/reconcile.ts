@@ -12,6 +12,7 @@ import { id, type Sql, sql } from '../../store/sql.js'
 import { onServerOf } from '../../whole.js'
 import { type Compilation, type CompiledPlan, toMaskRows, toPlanRow } from '../compile.js'
 import type { Pricing } from '../price.js'
+import { runsOf } from '../tables.js'
 import { neutralisePlans } from './plans.js'
 import {
   type Cause,
@@ -102,7 +103,7 @@ async function numberCounterfactuals(
     }
   }
   if (plans.length === 0) return []
-  const rows = plans.map((one) => toPlanRow(pricing.run, one))
+  const rows = plans.map(toPlanRow)
   await store.insert(variants, rows)
   for (const [pass, own] of classes) {
     await store.insert(masks, toMaskRows({ ...compilation, plans }, pass, own))
@@ -110,15 +111,15 @@ async function numberCounterfactuals(
   return numbered
 }
 
-async function summarise(store: Store, { run, tables }: Pricing): Promise<VarianceSummary> {
+async function summarise(store: Store, { tables }: Pricing): Promise<VarianceSummary> {
   const counts = await store.rows<{ quantity: string; cost: string; n: string }>({
     sql: sql`SELECT toString(quantity_status) AS quantity, toString(cost_status) AS cost, toString(count()) AS n
-      FROM bill_variance_row WHERE run = ${run} AND ${onServerOf(tables.masks)} GROUP BY quantity, cost ORDER BY quantity, cost`,
+      FROM bill_variance_row WHERE run IN ${runsOf(tables)} AND ${onServerOf(tables.masks)} GROUP BY quantity, cost ORDER BY quantity, cost`,
   })
   const causes = await store.rows<{ cause: Cause; bills: string; dollars: string }>({
     sql: sql`SELECT cause, toString(count()) AS bills, toString(sum(worth)) AS dollars
       FROM bill_variance_row ARRAY JOIN mapKeys(cost_causes) AS cause, mapValues(cost_causes) AS worth
-      WHERE run = ${run} AND ${onServerOf(tables.masks)} GROUP BY cause ORDER BY abs(sum(worth)) DESC, cause`,
+      WHERE run IN ${runsOf(tables)} AND ${onServerOf(tables.masks)} GROUP BY cause ORDER BY abs(sum(worth)) DESC, cause`,
   })
   const quantity: Record<string, number> = {}
   const cost: Record<string, number> = {}

@@ -1,7 +1,6 @@
 import type { Counterfactual } from '../../../schemas/rating/counterfactual.js'
 import type { Statement } from '../../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../../store/sql.js'
-import type { RunTables } from '../members.js'
 import {
   amounts,
   blocks,
@@ -11,6 +10,7 @@ import {
   type Pricing,
   tierAccount,
 } from '../price.js'
+import { type RunTables, runsOf } from '../tables.js'
 
 /** Why a computed bill differs from the billed one, in the order in which causes are neutralised. */
 export const causes = [
@@ -49,12 +49,12 @@ export function createSteps(tables: RunTables): readonly Statement[] {
 }
 
 /** Bills with what was billed, if anything, and what they have come to until now. */
-export function latestSteps({ run, tables }: Pricing): Sql {
-  return sql`SELECT r.meter_id AS meter_id, r.account_number AS account_number, r.first_day AS first_day,
+export function latestSteps({ tables }: Pricing): Sql {
+  return sql`SELECT r.run AS run, r.meter_id AS meter_id, r.account_number AS account_number, r.first_day AS first_day,
         r.plan AS base, shift, intervals_expected, intervals_present,
         b.meter_id != '' AS is_billed, billed_quantity, billed_cost, billed_tax, billed_fees, is_budget, budget, arrangement,
         if(stage > 0, s.quantity, r.quantity) AS own_quantity, if(stage > 0, s.total, r.total) AS own_total
-      FROM (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = ${run} AND seconds > 0) AS r
+      FROM (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run IN ${runsOf(tables)} AND seconds > 0) AS r
       LEFT JOIN ${id(tables.billed)} AS b
         ON b.meter_id = r.meter_id AND b.account_number = r.account_number AND b.first_day = r.first_day
       LEFT JOIN (
@@ -116,7 +116,7 @@ function priced(pricing: Pricing, open: Sql, variants: readonly NumberedCounterf
     ({ base, shiftBefore, shift, pricing, tier, plan }) =>
       sql`(${join([base, shiftBefore, shift, pricing, tier, plan].map(literal), sql`,`)})`,
   )
-  const members = sql`SELECT m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
+  const members = sql`SELECT m.run AS run, m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
           m.client_id AS client_id, m.unit AS meter_unit, m.first_day AS first_day, m.last_day AS last_day,
           c.v.3 AS shift, c.v.4 AS pricing, c.v.5 AS tier, c.v.6 AS plan,
           is_wanted, intervals_expected, billed_quantity, billed_cost, billed_tax, billed_fees
@@ -215,7 +215,7 @@ export function neutralisePrices(
  * add up to it. What is left is rounding up to half a cent of each line and half a unit that a
  * quantity in whole units may lack, else it is unexplained.
  */
-export function writeVariances({ run, tables }: Pricing): Statement {
+export function writeVariances({ tables }: Pricing): Statement {
   const named = (cause: Cause) => literal(cause)
   const toMap = (left: Sql, { at, billed }: { readonly at: number; readonly billed: Sql }) =>
     sql`CAST(mapFilter((cause, worth) -> worth != 0, mapFromArrays(
@@ -233,7 +233,7 @@ export function writeVariances({ run, tables }: Pricing): Statement {
         abs(quantity_left) <= 0.5 AND billed_quantity = floor(billed_quantity) AS is_whole,
         abs(ifNull(ladder[-1].3 - billed_cost, 0)) <= cents + if(is_whole, abs(quantity_left) * arrayMax(prices), 0) AS is_rounded,
         intervals_present < intervals_expected * ${literal(completenessMin)} AS is_incomplete
-      SELECT ${run}, r.account_number, r.external_site_id, r.meter_id, r.start_date, r.last_date,
+      SELECT r.run, r.account_number, r.external_site_id, r.meter_id, r.start_date, r.last_date,
         b.start_date, b.end_date, b.documents, toString(r.unit), r.status, billed_quantity, r.quantity,
         multiIf(seconds = 0, 'noUsage', is_incomplete, 'incomplete', ${isQuantity(sql`r.quantity`, sql`billed_quantity`)}, 'match', 'differs'),
         ${toMap(sql`if(is_whole, ${named('rounding')}, ${named('unexplained')})`, { at: 2, billed: sql`billed_quantity` })},
@@ -243,13 +243,13 @@ export function writeVariances({ run, tables }: Pricing): Statement {
         if(billed_cost IS NULL OR r.total IS NULL, map(),
           ${toMap(sql`if(is_rounded, ${named('rounding')}, ${named('unexplained')})`, { at: 3, billed: sql`billed_cost` })})
       FROM ${id(tables.billed)} AS b
-      INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run = ${run}) AS r
+      INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run IN ${runsOf(tables)}) AS r
         ON r.meter_id = b.meter_id AND r.account_number = b.account_number AND r.first_day = b.first_day
       LEFT JOIN (
         SELECT meter_id, account_number, first_day, arraySort(x -> x.1, groupArray((stage, quantity, total))) AS steps
         FROM ${id(tables.steps)} GROUP BY meter_id, account_number, first_day
       ) AS s ON s.meter_id = b.meter_id AND s.account_number = b.account_number AND s.first_day = b.first_day
-      ANY LEFT JOIN (SELECT plan AS p_plan, prices FROM bill_plan WHERE run = ${run}) AS p ON p.p_plan = r.plan
+      ANY LEFT JOIN (SELECT plan AS p_plan, prices FROM bill_plan WHERE run IN ${runsOf(tables)}) AS p ON p.p_plan = r.plan
       ORDER BY r.account_number, r.meter_id, r.start_date`,
   }
 }

@@ -61,7 +61,7 @@ async function runBeside(run: () => Promise<unknown>, before: RegExp, stays: boo
 const moments: readonly (readonly [RegExp, boolean])[] = [
   [/^CREATE TABLE `bill_vector_/, true],
   [/^CREATE TABLE `bill_member_/, true],
-  [/^SELECT toString\(status\) AS status, .* AS shortfall,/, false],
+  [/^SELECT run, toString\(status\) AS status, .* AS shortfall,/, false],
 ]
 for (const [before, stays] of moments) {
   t.test(`bills are of the files that their run names: ${before}`, async (t) => {

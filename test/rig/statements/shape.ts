@@ -68,7 +68,7 @@ function named(name: string): string {
     .replace(/^self_test_[0-9a-f]{32}$/, 'self_test_*')
     .replace(/^staging_\d+_([a-z]+)(?:_\d+)*$/, 'staging_*_$1')
     .replace(
-      /^bill_(member|vector|projected|last|mask|billed|variant|step|compared|forgotten)_\d+\w*$/,
+      /^bill_(cycle|member|vector|projected|last|mask|billed|variant|step|compared|forgotten)_\d+\w*$/,
       'bill_$1_*',
     )
 }
