@@ -25,7 +25,7 @@ export interface WrkFigures {
 /** Drives a server with wrk (Debian package) from one thread. */
 export async function wrk(options: WrkOptions): Promise<WrkFigures> {
   const header = options.token === undefined ? [] : ['-H', `Authorization: Bearer ${options.token}`]
-  const { stdout } = await run('wrk', [
+  const { stdout } = await drive([
     ...[
       '-t1',
       `-c${options.connections}`,
@@ -46,6 +46,14 @@ export async function wrk(options: WrkOptions): Promise<WrkFigures> {
     p99Ms: toMs(/99% +([\d.]+)(us|ms|s)/.exec(stdout)),
     errors: non200 + broken,
   }
+}
+
+/** Throws an error with its remedy where wrk is not installed. */
+function drive(parameters: readonly string[]): Promise<{ readonly stdout: string }> {
+  return run('wrk', parameters).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    throw new Error('wrk is not installed: on Debian, apt-get install wrk', { cause: error })
+  })
 }
 
 function toMs(match: RegExpExecArray | null): number {
