@@ -17,7 +17,7 @@ export const invoiceDaysMax = 31
  */
 export function gatherBilled(tables: RunTables): Statement {
   const ours = sql`account_number IN (SELECT account_number FROM ${id(tables.members)})`
-  const documents = sql`SELECT m.meter_id AS meter_id, m.account_number AS account_number, m.first_day AS first_day,
+  const documents = sql`SELECT m.run AS run, m.meter_id AS meter_id, m.account_number AS account_number, m.first_day AS first_day,
         min(billing_start_date) AS start_date, max(billing_end_date) AS end_date,
         arraySort(groupArray(document_number)) AS documents, sum(total_consumption) AS billed_quantity,
         if(countIf(cost IS NULL) > 0, NULL, sum(cost)) AS billed_cost,
@@ -39,9 +39,9 @@ export function gatherBilled(tables: RunTables): Statement {
           AND l.billing_start_date = h.billing_start_date
       ) AS b ON b.meter_id = m.meter_id AND b.account_number = m.account_number
       WHERE middle BETWEEN m.first_day AND m.last_day
-      GROUP BY meter_id, account_number, first_day`
+      GROUP BY run, meter_id, account_number, first_day`
   return {
-    sql: sql`CREATE TABLE ${id(tables.billed)} ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day) AS
+    sql: sql`CREATE TABLE ${id(tables.billed)} ENGINE = MergeTree ORDER BY (run, meter_id, account_number, first_day) AS
       ${withAccountRows(documents, ours)}`,
   }
 }
@@ -49,14 +49,14 @@ export function gatherBilled(tables: RunTables): Statement {
 /**
  * Adds what is known of the account: its plans in force on the last billed day, and, where its bills and
  * their lines do not have them, taxes and fees of an invoice that comes to what was billed. A budget
- * instalment is divided among the account's bills by what was billed.
+ * instalment is divided among the account's bills of a run by what was billed.
  */
 function withAccountRows(documents: Sql, ours: Sql): Sql {
   const isInvoice = sql`i.1 = ifNull(billed_cost, 0) AND (has(documents, i.2) OR i.3 BETWEEN end_date AND end_date + ${literal(invoiceDaysMax)})`
   const inForce = (plan: string) =>
     sql`arrayFilter(p -> p.1 = ${literal(plan)} AND p.2 <= end_date AND p.3 >= end_date, plans)`
   return sql`
-      SELECT meter_id, account_number, first_day, start_date, end_date, documents, billed_quantity, billed_cost,
+      SELECT run, meter_id, account_number, first_day, start_date, end_date, documents, billed_quantity, billed_cost,
         coalesce(billed_tax, invoice.4) AS billed_tax, coalesce(billed_fees, invoice.5) AS billed_fees,
         notEmpty(budgets) AS is_budget,
         if(is_budget, multiIf(bills = 1 OR billed = 0, budgets[-1].4,
@@ -88,6 +88,6 @@ function withAccountRows(documents: Sql, ours: Sql): Sql {
           )
           GROUP BY account_number
         ) AS i ON i_account = account_number
-        WINDOW account AS (PARTITION BY account_number)
+        WINDOW account AS (PARTITION BY run, account_number)
       )`
 }

@@ -13,8 +13,8 @@ export function neutralisePlans(pricing: Pricing): Statement {
   const isOpen = sql`NOT ${isCost(own, billed)}`
   const added = sql`(${own} + assumeNotNull(arrangement))`
   return {
-    sql: sql`INSERT INTO ${id(pricing.tables.steps)} (meter_id, account_number, first_day, stage, shift, quantity, total)
-      SELECT meter_id, account_number, first_day,
+    sql: sql`INSERT INTO ${id(pricing.tables.steps)} (run, meter_id, account_number, first_day, stage, shift, quantity, total)
+      SELECT run, meter_id, account_number, first_day,
         if(has_budget, ${stageOf('budgetBilling')}, ${stageOf('paymentArrangement')}), shift, own_quantity,
         if(has_budget, charged, ${added})
       FROM (

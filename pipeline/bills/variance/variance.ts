@@ -39,10 +39,10 @@ export function createSteps(tables: RunTables): readonly Statement[] {
     {
       sql: sql`CREATE TABLE ${id(tables.steps)}
       (
-        meter_id String, account_number String, first_day Int32, stage UInt8, shift UInt8,
+        run String, meter_id String, account_number String, first_day Int32, stage UInt8, shift UInt8,
         quantity Decimal(18, 6), total Nullable(Decimal(18, 6))
       )
-      ENGINE = MergeTree ORDER BY (meter_id, account_number, first_day, stage)`,
+      ENGINE = MergeTree ORDER BY (run, meter_id, account_number, first_day, stage)`,
     },
     createPlans(tables),
   ]
@@ -56,12 +56,12 @@ export function latestSteps({ tables }: Pricing): Sql {
         if(stage > 0, s.quantity, r.quantity) AS own_quantity, if(stage > 0, s.total, r.total) AS own_total
       FROM (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run IN ${runsOf(tables)} AND seconds > 0) AS r
       LEFT JOIN ${id(tables.billed)} AS b
-        ON b.meter_id = r.meter_id AND b.account_number = r.account_number AND b.first_day = r.first_day
+        ON b.run = r.run AND b.meter_id = r.meter_id AND b.account_number = r.account_number AND b.first_day = r.first_day
       LEFT JOIN (
-        SELECT meter_id, account_number, first_day, max(s.stage) AS stage, argMax(s.shift, s.stage) AS shift,
+        SELECT run, meter_id, account_number, first_day, max(s.stage) AS stage, argMax(s.shift, s.stage) AS shift,
           argMax(s.quantity, s.stage) AS quantity, argMax(tuple(s.total), s.stage).1 AS total
-        FROM ${id(tables.steps)} AS s GROUP BY meter_id, account_number, first_day
-      ) AS s ON s.meter_id = r.meter_id AND s.account_number = r.account_number AND s.first_day = r.first_day`
+        FROM ${id(tables.steps)} AS s GROUP BY run, meter_id, account_number, first_day
+      ) AS s ON s.run = r.run AND s.meter_id = r.meter_id AND s.account_number = r.account_number AND s.first_day = r.first_day`
 }
 
 /** Bills whose days are to be shifted: their quantity differs from the billed one, or reads are missing. */
@@ -122,7 +122,7 @@ function priced(pricing: Pricing, open: Sql, variants: readonly NumberedCounterf
           is_wanted, intervals_expected, billed_quantity, billed_cost, billed_tax, billed_fees
         FROM ${id(tables.members)} AS m
         INNER JOIN (${open}) AS o
-          ON o.meter_id = m.meter_id AND o.account_number = m.account_number AND o.first_day = m.first_day
+          ON o.run = m.run AND o.meter_id = m.meter_id AND o.account_number = m.account_number AND o.first_day = m.first_day
         INNER JOIN (SELECT arrayJoin([${join(list, sql`,`)}]) AS v) AS c ON c.v.1 = o.base AND c.v.2 = o.shift`
   const scaled = sql`if(present > 0 AND present < intervals_expected, arrayMap(v -> toInt64(intDiv(toInt128(v) * intervals_expected, present)), vector), vector)`
   return joined(pricing, { members, plans: id(tables.variants), vector: scaled })
@@ -137,22 +137,22 @@ export function neutraliseDays(
   variants: readonly NumberedCounterfactual[],
 ): Statement {
   return {
-    sql: sql`INSERT INTO ${id(pricing.tables.steps)} (meter_id, account_number, first_day, stage, shift, quantity, total)
-      SELECT meter_id, account_number, first_day, step.1, step.2.1, step.2.2, step.2.3
+    sql: sql`INSERT INTO ${id(pricing.tables.steps)} (run, meter_id, account_number, first_day, stage, shift, quantity, total)
+      SELECT run, meter_id, account_number, first_day, step.1, step.2.1, step.2.2, step.2.3
       FROM (
         SELECT *, arrayJoin(arrayConcat([(${stageOf('missingIntervals')}, own)],
             if(NOT ${isQuantity(sql`own.2`, sql`billed`)} AND ${isQuantity(sql`nearest.2`, sql`billed`)}, [(${stageOf('periodBoundary')}, nearest)], []))) AS step
         FROM (
           SELECT *, arraySort(x -> (abs(x.2 - billed), x.1), arrayFilter(x -> isNull(x.3) = isNull(own.3), found))[1] AS nearest
           FROM (
-            SELECT meter_id, account_number, first_day, any(billed_quantity) AS billed, groupArray((shift, q, d)) AS found,
+            SELECT run, meter_id, account_number, first_day, any(billed_quantity) AS billed, groupArray((shift, q, d)) AS found,
               arrayFirst(x -> x.1 = 0, found) AS own
             FROM (
-              SELECT meter_id, account_number, first_day, billed_quantity, shift, used AS q, dollars AS d
+              SELECT run, meter_id, account_number, first_day, billed_quantity, shift, used AS q, dollars AS d
               FROM (${amounts(pricing, priced(pricing, openByQuantity(pricing), variants))})
               WHERE is_wanted
             )
-            GROUP BY meter_id, account_number, first_day
+            GROUP BY run, meter_id, account_number, first_day
           )
         )
       )`,
@@ -174,8 +174,8 @@ export function neutralisePrices(
             [${way}.3, ${way}.3 - ${way}.4, ${way}.3 - ${way}.5 + ${way}.4, ${way}.3 - ${way}.5])`
   const isTax = sql`kind IN ('TaxPercent', 'TaxAmount')`
   return {
-    sql: sql`INSERT INTO ${id(pricing.tables.steps)} (meter_id, account_number, first_day, stage, shift, quantity, total)
-      SELECT meter_id, account_number, first_day, step.1, shift, quantity, step.2
+    sql: sql`INSERT INTO ${id(pricing.tables.steps)} (run, meter_id, account_number, first_day, stage, shift, quantity, total)
+      SELECT run, meter_id, account_number, first_day, step.1, shift, quantity, step.2
       FROM (
         SELECT *, arrayJoin([
             (${stageOf('rateVersion')}, arrayFirst(x -> x.1 = way.1 AND x.2 = 0, found).3),
@@ -189,18 +189,18 @@ export function neutralisePrices(
             FROM (
               SELECT *, arrayFlatten(arrayMap(x -> arrayMap(e -> (x.1, x.2, e, (x.1 != 0) + (x.2 != 0) + (e != x.3)), ${endsOf(sql`x`)}), found)) AS ways
               FROM (
-                SELECT meter_id, account_number, first_day, any(shift) AS shift, any(q) AS quantity,
+                SELECT run, meter_id, account_number, first_day, any(shift) AS shift, any(q) AS quantity,
                   any(assumeNotNull(billed_cost)) AS billed, any(billed_tax) AS tax, any(billed_fees) AS fees,
                   groupArray((pricing, tier, d, taxes, charges)) AS found
                 FROM (
-                  SELECT meter_id, account_number, first_day, shift, pricing, tier, used AS q, billed_cost, billed_tax, billed_fees,
+                  SELECT run, meter_id, account_number, first_day, shift, pricing, tier, used AS q, billed_cost, billed_tax, billed_fees,
                     assumeNotNull(dollars) AS d,
                     arraySum(arrayMap((amount, kind) -> amount * (${isTax}), charged, arraySlice(kinds, 1, length(charged)))) AS taxes,
                     arraySum(arrayMap((amount, kind) -> amount * (kind != 'Energy'), charged, arraySlice(kinds, 1, length(charged)))) + arraySum(missing) AS charges
                   FROM (${amounts(pricing, priced(pricing, openByCost(pricing), variants))})
                   WHERE is_wanted AND is_priced
                 )
-                GROUP BY meter_id, account_number, first_day
+                GROUP BY run, meter_id, account_number, first_day
               )
             )
           )
@@ -244,11 +244,11 @@ export function writeVariances({ tables }: Pricing): Statement {
           ${toMap(sql`if(is_rounded, ${named('rounding')}, ${named('unexplained')})`, { at: 3, billed: sql`billed_cost` })})
       FROM ${id(tables.billed)} AS b
       INNER JOIN (SELECT *, toInt32(start_date) AS first_day FROM bill_row WHERE run IN ${runsOf(tables)}) AS r
-        ON r.meter_id = b.meter_id AND r.account_number = b.account_number AND r.first_day = b.first_day
+        ON r.run = b.run AND r.meter_id = b.meter_id AND r.account_number = b.account_number AND r.first_day = b.first_day
       LEFT JOIN (
-        SELECT meter_id, account_number, first_day, arraySort(x -> x.1, groupArray((stage, quantity, total))) AS steps
-        FROM ${id(tables.steps)} GROUP BY meter_id, account_number, first_day
-      ) AS s ON s.meter_id = b.meter_id AND s.account_number = b.account_number AND s.first_day = b.first_day
+        SELECT run, meter_id, account_number, first_day, arraySort(x -> x.1, groupArray((stage, quantity, total))) AS steps
+        FROM ${id(tables.steps)} GROUP BY run, meter_id, account_number, first_day
+      ) AS s ON s.run = b.run AND s.meter_id = b.meter_id AND s.account_number = b.account_number AND s.first_day = b.first_day
       ANY LEFT JOIN (SELECT plan AS p_plan, prices FROM bill_plan WHERE run IN ${runsOf(tables)}) AS p ON p.p_plan = r.plan
       ORDER BY r.account_number, r.meter_id, r.start_date`,
   }

@@ -1,0 +1,28 @@
+import type { Store } from '../../../pipeline/store/clickhouse.js'
+
+const published = [
+  'projected_bill',
+  'projected_bill_line',
+  'bill_variance',
+  'day_cost',
+  'day_cost_line',
+]
+
+/** All that readers see of some bills, by view, a text for each row, without what names runs. */
+export async function seenOf(
+  store: Pick<Store, 'rows'>,
+  where: string,
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  const each = published.map(async (view) => {
+    const names = await store.rows<{ name: string }>({
+      sql: `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${view}'
+        AND name NOT IN ('run', 'published_at', 'published_seq')`,
+    })
+    const shown = names.map(({ name }) => name).join(', ')
+    const rows = await store.rows({
+      sql: `SELECT ${shown} FROM ${view} WHERE ${where} ORDER BY ALL`,
+    })
+    return [view, rows.map((row) => JSON.stringify(row))] as const
+  })
+  return Object.fromEntries(await Promise.all(each))
+}
