@@ -48,6 +48,8 @@ export interface Pricing {
   readonly slots: Slots
   /** The last day whose reads count as there or missing: those behind it are projected. */
   readonly lastActual: number
+  /** Whether what lacks reads is filled up to the `intervals_expected` of its member. */
+  readonly isFilled?: boolean
 }
 
 /** The members and their plans: subqueries or tables. */
@@ -55,13 +57,11 @@ export interface Priced {
   /** Rows of members, with their run, the number of a plan and the unit of the meter as `meter_unit`. */
   readonly members: Sql
   readonly plans: Sql
-  /** An expression that replaces the vector. */
-  readonly vector?: Sql
 }
 
 /** Members with their plans, masks and vectors, one row each; those without reads have no vector. */
-export function joined({ rules, tables }: Pricing, { members, plans, vector }: Priced): Sql {
-  const { vectors, masks } = tables
+export function joined(pricing: Pricing, { members, plans }: Priced): Sql {
+  const { vectors, masks } = pricing.tables
   const odd = sql`pass = ${literal(scanPasses.odd)}`
   const source = sql`SELECT * FROM (${members}) AS m
       ANY LEFT JOIN (
@@ -78,10 +78,8 @@ export function joined({ rules, tables }: Pricing, { members, plans, vector }: P
       ) AS p ON p_plan = plan
       ANY LEFT JOIN (SELECT plan AS k_plan, pass AS k_pass, whole, through, before, lower, upper, day_masks, day_ends FROM ${id(masks)}) AS k
         ON k_plan = plan AND k_pass = pass`
-  const taken =
-    vector === undefined ? source : sql`SELECT * REPLACE (${vector} AS vector) FROM (${source})`
-  const sized = staged(taken, sizes)
-  return rules.tierScope === 'account' ? withAccounts(sized) : sized
+  const sized = staged(source, sizes)
+  return pricing.rules.tierScope === 'account' ? withAccounts(pricing, sized) : sized
 }
 
 /**
@@ -118,7 +116,7 @@ export const tierAccount = sql`run, if(account_number = '', meter_id, account_nu
  * fills none. Meters that are read in Wh and in kWh are added up in thousandths of the latter, and what others
  * used is rounded towards zero for one in kWh.
  */
-function withAccounts(source: Sql): Sql {
+function withAccounts(pricing: Pricing, source: Sql): Sql {
   const counted = (own: Sql) =>
     sql`arrayMap(sum -> if(is_beyond, 0, toInt128(sum)) * finer, ${own})`
   return sql`SELECT *, arrayMap((earlier, until, own) -> intDiv(earlier + until - own, finer), all_before, used_until, counted_used) AS sums_before,
@@ -129,8 +127,8 @@ function withAccounts(source: Sql): Sql {
         FROM (
           SELECT *, intDiv(1000, scale) AS finer, ${counted(sql`own_before`)} AS counted_before, ${counted(sql`own_used`)} AS counted_used
           FROM (
-            SELECT *, ${masked('before')} AS own_before,
-              arrayMap((t, b) -> t - b, ${masked('through')}, own_before) AS own_used
+            SELECT *, ${masked(pricing, 'before')} AS own_before,
+              arrayMap((t, b) -> t - b, ${masked(pricing, 'through')}, own_before) AS own_used
             FROM (${source})
           )
         )
@@ -139,16 +137,23 @@ function withAccounts(source: Sql): Sql {
 }
 
 /** What the slots of each mask hold. */
-function masked(masks: 'through' | 'before'): Sql {
-  return sql`arrayMap(mask -> arrayDotProduct(vector, mask), if(empty(vector), [], ${id(masks)}))`
+function masked(pricing: Pricing, masks: 'through' | 'before'): Sql {
+  return sql`arrayMap(mask -> ${held(pricing, sql`mask`)}, if(empty(vector), [], ${id(masks)}))`
+}
+
+/** What the slots of a mask hold. The sum is filled up and not the classes, whose number would change the rounding. */
+function held({ isFilled = false }: Pricing, mask: Sql): Sql {
+  const sum = sql`arrayDotProduct(vector, ${mask})`
+  if (!isFilled) return sum
+  return sql`if(present > 0 AND present < intervals_expected, toInt64(intDiv(toInt128(${sum}) * intervals_expected, present)), ${sum})`
 }
 
 /** The energy of each line: what its slots hold within its limits, less what was used before. */
-function energyOf({ rules }: Pricing): Sql {
+function energyOf(pricing: Pricing): Sql {
   const [through, before] =
-    rules.tierScope === 'account'
+    pricing.rules.tierScope === 'account'
       ? [sql`sums_through`, sql`sums_before`]
-      : [masked('through'), masked('before')]
+      : [masked(pricing, 'through'), masked(pricing, 'before')]
   const priced = [through, before, sql`lower`, sql`upper`].map(
     (own) => sql`if(is_priced, ${own}, [])`,
   )
@@ -198,7 +203,7 @@ export function amounts(pricing: Pricing, source: Sql): Sql {
     sql`arrayConcat(untaxed, arrayMap(percent -> toDecimal128(round(taxed * percent * toDecimal64('0.01', 2), ${line}), 6), if(is_priced, percents, []))) AS charged`,
     sql`arraySum(charged) AS due`,
     sql`if(minimum IS NULL, [], [greatest(toDecimal128(0, 6), toDecimal128(round(assumeNotNull(minimum), ${line}), 6) - due)]) AS missing,
-        if(is_empty OR is_beyond OR empty(whole), 0, round(toDecimal128(arrayDotProduct(vector, whole), 9) / divisor, 6)) AS used`,
+        if(is_empty OR is_beyond OR empty(whole), 0, round(toDecimal128(${held(pricing, sql`whole`)}, 9) / divisor, 6)) AS used`,
     sql`if(is_priced, round(due + arraySum(missing), ${total}), NULL) AS dollars`,
   ]
   return staged(source, stages)
@@ -226,9 +231,10 @@ export const blocks = { max_block_size: rowsAtOnce, max_joined_block_size_rows: 
  * usage as the first line, then those of energy; millionths of a unit, rounded as the bill is. Projected
  * days are one.
  */
-function usedByDay({ rules }: Pricing, source: Sql): Sql {
-  const bases = rules.tierScope === 'account' ? sql`sums_before` : masked('before')
-  const totals = rules.tierScope === 'account' ? sql`sums_through` : masked('through')
+function usedByDay(pricing: Pricing, source: Sql): Sql {
+  const isShared = pricing.rules.tierScope === 'account'
+  const bases = isShared ? sql`sums_before` : masked(pricing, 'before')
+  const totals = isShared ? sql`sums_through` : masked(pricing, 'through')
   return sql`SELECT *, arrayMap((sums, base, total) -> arrayMap(fill -> intDiv(fill + sign(fill) * intDiv(scale, 2), scale),
             arrayConcat([base], arrayMap(sum -> base + sum, sums), if(last_day > actual_day, [total], []))),
           day_sums, day_bases, day_totals) AS used_by_day

@@ -55,7 +55,7 @@ function knownOf({ scan, projection }: Projecting): Sql {
         last_day >= ${literal(projection.ahead.from)} AS is_open,
         arrayMap(own -> arraySum(arrayMap(c -> toInt128(vector[c]), own)), past) AS sums,
         arrayMap(own -> arraySum(arrayMap(c -> v.covered[c], own)), past) AS known_seconds,
-        ${join(enough, sql` AND `)} AND arrayAll((b, size) -> b = 0 OR size = 0 OR known_seconds[b] > 0,
+        ${join(enough, sql` AND `)} AND arrayAll((b, own) -> b = 0 OR empty(own) OR known_seconds[b] > 0,
           hour_types, if(seconds >= 86400, noons, quarters)) AS is_known
       FROM ${id(members)} AS m
       LEFT JOIN (
@@ -66,8 +66,8 @@ function knownOf({ scan, projection }: Projecting): Sql {
 }
 
 /**
- * A quarter hour ahead gets the mean of its past hours, a daily read that of its noon: millionths,
- * rounded towards zero.
+ * A quarter hour ahead gets the mean of its past hours, a daily read that of its noon: in millionths, what
+ * it adds to those before it in its hour type, rounded towards zero. So it is the same whatever the classes.
  */
 function writeProjected(projecting: Projecting): Statement {
   const { scan, projection } = projecting
@@ -76,6 +76,8 @@ function writeProjected(projecting: Projecting): Statement {
   const firstDay = scan.slots.periodDay[0] as number
   const starts = [...dayStarts(scan.slots), scan.slots.count]
   const { ahead } = projection
+  const mean = (count: Sql) =>
+    sql`intDiv(sums[b] * ${count} * if(is_daily, 86400, 900), toInt128(greatest(known_seconds[b], 1)))`
   return {
     sql: sql`INSERT INTO ${id(projected)} (meter_id, external_site_id, account_number, client_id, first_day, pass, seconds,
         vector, daily, present, estimated, negative, covered, seen, method)
@@ -91,7 +93,7 @@ function writeProjected(projecting: Projecting): Statement {
         if(k.seconds = 0, l.seconds, k.seconds),
         arrayMap((c, b, quarter, noon) -> multiIf(
             b = 0, k.vector[c],
-            way = 'recent', toInt64(intDiv(sums[b] * if(is_daily, noon * 86400, quarter * 900), toInt128(greatest(known_seconds[b], 1)))),
+            way = 'recent', arraySum(s -> toInt64(${mean(sql`s[2]`)} - ${mean(sql`s[1]`)}), if(is_daily, noon, quarter)),
             way = 'lastYear', l.vector[c],
             toInt64(0)),
           range(1, length(hour_types) + 1), hour_types, quarters, noons),

@@ -53,16 +53,3 @@ export function coarserOf(fine: PriceBuckets, coarse: PriceBuckets): readonly nu
   })
   return found
 }
-
-/** How many slots of a kind each bucket has. */
-export function bucketSizes(
-  { count, bucketOf }: PriceBuckets,
-  isMeant: (slot: number) => boolean,
-): readonly number[] {
-  const sizes = new Array<number>(count).fill(0)
-  for (let slot = 0; slot < bucketOf.length; slot++) {
-    const at = bucketOf[slot] as number
-    if (isMeant(slot)) sizes[at] = (sizes[at] ?? 0) + 1
-  }
-  return sizes
-}

@@ -1,4 +1,4 @@
-import { bucketSizes, type PriceBuckets } from './price-buckets.js'
+import type { PriceBuckets } from './price-buckets.js'
 import type { Slots } from './slots.js'
 
 /** Days since 1970, both inclusive. */
@@ -66,10 +66,15 @@ export interface ProjectedBuckets {
   readonly past: readonly (readonly number[])[]
   /** For each price bucket its hour type, counted from 1, where it lies ahead, else 0. */
   readonly hourTypes: readonly number[]
-  /** For each price bucket ahead its quarter hours, and the noons among them: one for each day. */
-  readonly quarters: readonly number[]
-  readonly noons: readonly number[]
+  /**
+   * For each price bucket ahead which quarter hours of its hour type it has, and which noons, of which
+   * there is one for each day: stretches from so many on, the second number exclusive.
+   */
+  readonly quarters: readonly (readonly Stretch[])[]
+  readonly noons: readonly (readonly Stretch[])[]
 }
+
+type Stretch = readonly [number, number]
 
 const noon = 48
 
@@ -88,11 +93,41 @@ export function toProjectedBuckets(
     if (label > hourTypeCount) hourTypes[at] = label - hourTypeCount
     else past[label - 1]?.push(at + 1)
   }
-  const isAhead = (slot: number) => (labels[slot] as number) > hourTypeCount
+  const ahead = [...labels.keys()].filter((slot) => (labels[slot] as number) > hourTypeCount)
+  const quarterOf = (slot: number) => slots.quarter[slot] as number
   return {
     past,
     hourTypes,
-    quarters: bucketSizes(classes, isAhead),
-    noons: bucketSizes(classes, (slot) => isAhead(slot) && slots.quarter[slot] === noon),
+    // By the clock first, so that days of the same prices are one stretch.
+    quarters: stretchesOf(
+      classes,
+      labels,
+      ahead.sort((a, b) => quarterOf(a) - quarterOf(b) || a - b),
+    ),
+    noons: stretchesOf(
+      classes,
+      labels,
+      ahead.filter((slot) => quarterOf(slot) === noon),
+    ),
   }
+}
+
+/** Of each bucket its stretches of some slots, which are counted for each label by itself. */
+function stretchesOf(
+  { count, bucketOf }: PriceBuckets,
+  labels: Uint8Array,
+  slots: readonly number[],
+): readonly (readonly Stretch[])[] {
+  const stretches = Array.from({ length: count }, (): [number, number][] => [])
+  const counts = new Map<number, number>()
+  for (const slot of slots) {
+    const label = labels[slot] as number
+    const at = counts.get(label) ?? 0
+    counts.set(label, at + 1)
+    const own = stretches[bucketOf[slot] as number] ?? []
+    const last = own.at(-1)
+    if (last?.[1] === at) last[1] = at + 1
+    else own.push([at, at + 1])
+  }
+  return stretches
 }

@@ -124,8 +124,8 @@ function priced(pricing: Pricing, open: Sql, variants: readonly NumberedCounterf
         INNER JOIN (${open}) AS o
           ON o.run = m.run AND o.meter_id = m.meter_id AND o.account_number = m.account_number AND o.first_day = m.first_day
         INNER JOIN (SELECT arrayJoin([${join(list, sql`,`)}]) AS v) AS c ON c.v.1 = o.base AND c.v.2 = o.shift`
-  const scaled = sql`if(present > 0 AND present < intervals_expected, arrayMap(v -> toInt64(intDiv(toInt128(v) * intervals_expected, present)), vector), vector)`
-  return joined(pricing, { members, plans: id(tables.variants), vector: scaled })
+  const filled = { ...pricing, isFilled: true }
+  return amounts(filled, joined(filled, { members, plans: id(tables.variants) }))
 }
 
 /**
@@ -149,7 +149,7 @@ export function neutraliseDays(
               arrayFirst(x -> x.1 = 0, found) AS own
             FROM (
               SELECT run, meter_id, account_number, first_day, billed_quantity, shift, used AS q, dollars AS d
-              FROM (${amounts(pricing, priced(pricing, openByQuantity(pricing), variants))})
+              FROM (${priced(pricing, openByQuantity(pricing), variants)})
               WHERE is_wanted
             )
             GROUP BY run, meter_id, account_number, first_day
@@ -197,7 +197,7 @@ export function neutralisePrices(
                     assumeNotNull(dollars) AS d,
                     arraySum(arrayMap((amount, kind) -> amount * (${isTax}), charged, arraySlice(kinds, 1, length(charged)))) AS taxes,
                     arraySum(arrayMap((amount, kind) -> amount * (kind != 'Energy'), charged, arraySlice(kinds, 1, length(charged)))) + arraySum(missing) AS charges
-                  FROM (${amounts(pricing, priced(pricing, openByCost(pricing), variants))})
+                  FROM (${priced(pricing, openByCost(pricing), variants)})
                   WHERE is_wanted AND is_priced
                 )
                 GROUP BY run, meter_id, account_number, first_day

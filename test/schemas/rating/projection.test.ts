@@ -6,7 +6,8 @@ import { createSlots } from '../../../schemas/rating/slots.js'
 import { createZone } from '../../../schemas/time/zone.js'
 
 const zone = createZone('America/Detroit')
-const sum = (sizes: readonly number[]) => sizes.reduce((all, one) => all + one, 0)
+const sum = (stretches: readonly (readonly (readonly [number, number])[])[]) =>
+  stretches.flat().reduce((all, [from, to]) => all + to - from, 0)
 
 t.test('each hour ahead has past hours to be projected from, each day one noon', async (t) => {
   const ahead = { from: toDays('2026-03-05'), to: toDays('2026-03-14') }
@@ -24,8 +25,39 @@ t.test('each hour ahead has past hours to be projected from, each day one noon',
   t.equal(past.filter((own) => own.length === 1).length, 48)
   t.same(
     hourTypes.map((bucket) => bucket > 0),
-    quarters.map((size) => size > 0),
+    quarters.map((own) => own.length > 0),
   )
+})
+
+t.test('the quarter hours of an hour type are counted through, whatever the classes', async (t) => {
+  const ahead = { from: toDays('2026-06-01'), to: toDays('2026-06-07') }
+  const slots = createSlots(zone, { from: ahead.from - 28, to: ahead.to + 1 }, 'wall')
+  const projection = createProjection(slots, ahead, new Set())
+  const late = Array.from(slots.day, (day) => Number(day > toDays('2026-06-03')))
+  const halves = Array.from(slots.quarter, (quarter) => Number(quarter % 4 > 1))
+  const classes = createPriceBuckets(slots.count, [projection.labels, late, halves])
+  const { hourTypes, quarters, noons } = toProjectedBuckets(projection, classes, slots)
+  const ofNoon = (all: typeof quarters) =>
+    all.filter((_, bucket) => hourTypes[bucket] === 13).filter((own) => own.length > 0)
+  t.same(ofNoon(quarters), [
+    [
+      [0, 3],
+      [5, 8],
+    ],
+    [
+      [10, 13],
+      [15, 18],
+    ],
+    [
+      [3, 5],
+      [8, 10],
+    ],
+    [
+      [13, 15],
+      [18, 20],
+    ],
+  ])
+  t.same(ofNoon(noons), [[[0, 3]], [[3, 5]]])
 })
 
 t.test('a kind of day that does not lie ahead is not asked for', async (t) => {
