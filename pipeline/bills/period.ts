@@ -20,12 +20,6 @@ export interface PeriodWanted {
   readonly today: string
 }
 
-interface CyclesWanted {
-  readonly cycleIds: readonly string[]
-  readonly first: string
-  readonly last: string
-}
-
 /** Finds a period in the schedule in force. Throws `CONFIG` with the periods that it has. */
 export async function findPeriod(
   store: Store,
@@ -50,21 +44,6 @@ export async function findPeriod(
       ? 'the schedule does not have the cycle: load its BillingCycles file'
       : `the schedule covers ${earliest.first} to ${latest.last}: set --period to the first day of a period, or load a newer BillingCycles file`
   throw new Fault('CONFIG', `billing cycle ${cycleId} has no period ${which}; ${known}`)
-}
-
-/** Finds the periods of cycles with the same days that the schedule in force has. */
-export function findPeriods(
-  store: Store,
-  companyCodes: readonly string[],
-  { cycleIds, first, last }: CyclesWanted,
-): Promise<readonly Period[]> {
-  return store.rows<Period>({
-    sql: sql`SELECT billing_cycle_id AS cycleId, toString(start_date) AS first, toString(last_date) AS last, file_id AS fileId
-      FROM billing_cycle
-      WHERE billing_cycle_id IN ${cycleIds} AND company_code IN ${companyCodes}
-        AND start_date = ${typed('Date', first)} AND last_date = ${typed('Date', last)}
-      ORDER BY cycleId`,
-  })
 }
 
 /** A cycle that registered meters have, with its periods of the last 12 months, the latest last. */

@@ -3,14 +3,12 @@ import { insertLatest } from '../store/latest.js'
 import type { RowReader } from '../store/replicas.js'
 import { literal, type Sql, sql, typed } from '../store/sql.js'
 import { failureColumns, instantOf, msOf, type RunFailure } from './failure.js'
+import type { Period } from './period.js'
 import { ratePublications } from './rates.js'
 import { invoiceDaysMax } from './variance/billed.js'
 
 /** A period of a cycle that has customers, and how far its bills are. Instants are ms since 1970. */
-export interface PeriodState {
-  readonly cycleId: string
-  readonly first: string
-  readonly last: string
+export interface PeriodState extends Period {
   /** Tenancies that have had the cycle. */
   readonly tenancies: number
   /**
@@ -35,13 +33,16 @@ export interface PeriodsWanted {
   readonly daysBackMax: number
 }
 
-/** All periods that have begun and did not end long ago, the latest first. */
+/**
+ * All periods that have begun and did not end long ago, the latest first; one where the schedules of several
+ * companies have it.
+ */
 export function readPeriods(
   store: RowReader,
   { companyCodes, today, daysBackMax }: PeriodsWanted,
 ): Promise<readonly PeriodState[]> {
   return store.rows<PeriodState>({
-    sql: sql`SELECT c.billing_cycle_id AS cycleId, toString(c.start_date) AS first, toString(c.last_date) AS last, t.tenancies AS tenancies,
+    sql: sql`SELECT c.billing_cycle_id AS cycleId, toString(c.start_date) AS first, toString(c.last_date) AS last, c.file_id AS fileId, t.tenancies AS tenancies,
         greatest(t.changed_at, (SELECT max(published_at) FROM (${ratePublications}))) AS changed_at,
         r.run = '' AND greatest(changed_at, c.published_at) > s.recorded_at AS is_new,
         if(is_new, 0, ${msOf(sql`greatest(r.known_at, s.known_at)`)}) AS knownAt,
@@ -61,7 +62,7 @@ export function readPeriods(
       ) AS t ON t.cycle = c.billing_cycle_id
       WHERE c.company_code IN ${companyCodes}
         AND c.start_date <= ${typed('Date', today)} AND toInt32(c.last_date) >= toInt32(${typed('Date', today)}) - ${typed('Int32', daysBackMax)}
-      ORDER BY last DESC, cycleId`,
+      ORDER BY last DESC, cycleId, c.version DESC LIMIT 1 BY cycleId, first`,
   })
 }
 

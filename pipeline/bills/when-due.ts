@@ -6,7 +6,6 @@ import { isLeftAlone } from '../queues/back-off.js'
 import type { RowReader } from '../store/replicas.js'
 import { askOneServer } from '../whole.js'
 import { isPausing, nextFailure } from './failure.js'
-import { findPeriods } from './period.js'
 import {
   type BillFile,
   isTouched,
@@ -70,12 +69,10 @@ function upTo(most: number, periods: readonly PeriodState[]): readonly PeriodSta
 }
 
 async function billThese(context: DueContext, periods: readonly PeriodState[]): Promise<void> {
-  const { store, profile, log, now } = context
+  const { store, log, now } = context
   const [one] = periods as readonly [PeriodState]
   try {
-    const cycleIds = periods.map(({ cycleId }) => cycleId)
-    const found = await findPeriods(store, profile.companyCodes, { ...one, cycleIds })
-    for (const { cycleId, bills, total } of await billTogether(context, found)) {
+    for (const { cycleId, bills, total } of await billTogether(context, periods)) {
       log.info(
         { job: 'bill', cycle: cycleId, start: one.first, bills, total },
         'bills are published',
