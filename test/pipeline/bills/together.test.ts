@@ -4,6 +4,7 @@ import { billWhenDue, queueDue } from '../../../pipeline/bills/when-due.js'
 import { type At, customerAt } from '../customers/registering.js'
 import { later, lineAt, pattern } from './due.js'
 import { billRig, steady } from './rig.js'
+import { seenOf } from './seen.js'
 
 /** What cycles of the same days come to must not depend on whether they are computed together. */
 const rig = await billRig(t)
@@ -72,29 +73,8 @@ await rig.read({ meter: 'one', account: 'A1', ...pattern('2026-04-20', 20) })
 await rig.read({ meter: 'two', account: 'A1', ...pattern('2026-04-20', 22) })
 await rig.read({ meter: 'single', account: 'A3', ...pattern('2026-04-20', 22) })
 
-const published = [
-  'projected_bill',
-  'projected_bill_line',
-  'bill_variance',
-  'day_cost',
-  'day_cost_line',
-]
-
 /** All that readers see of the bills of a period, without what names runs. */
-async function seen({ first }: typeof days): Promise<unknown> {
-  const each = published.map(async (view) => {
-    const names = await rig.store.rows<{ name: string }>({
-      sql: `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = '${view}'`,
-    })
-    const columns = names
-      .map(({ name }) => name)
-      .filter((name) => !/^(run|published_at|published_seq)$/.test(name))
-    const where = columns.includes('start_date') ? `WHERE start_date = '${first}'` : ''
-    const shown = columns.join(', ')
-    return rig.store.rows({ sql: `SELECT ${shown} FROM ${view} ${where} ORDER BY ALL` })
-  })
-  return Promise.all(each)
-}
+const seen = ({ first }: typeof days) => seenOf(rig.store, `start_date = '${first}'`)
 
 for (const [name, period, at] of [
   ['that has ended', days, '2026-02-10T17:00:00Z'],
@@ -111,7 +91,10 @@ for (const [name, period, at] of [
       t.equal(new Set(summaries.map(({ run }) => run)).size, cycles.length, 'a run each')
       t.match(summaries.find(({ cycleId }) => cycleId === 'none')?.bills, {})
       t.strictSame(await seen(period), apart)
-      t.ok(JSON.stringify(apart).includes('"A3"'), 'something was compared')
+      t.ok(
+        apart['projected_bill']?.some((row) => row.includes('"A3"')),
+        'something was compared',
+      )
     })
   }
 }
