@@ -49,15 +49,17 @@ export async function billWhenDue(
   const isNamed = (one: PeriodState) => one.cycleId === cycleId && one.first === start
   const [period] = await findDue(context, { isMeant: isNamed })
   if (period === undefined) return
-  const isLike = (one: PeriodState) => isTogether(one) && daysOf(one) === daysOf(period)
-  const all = isTogether(period) ? await findDue(context, { isMeant: isLike, most: Infinity }) : []
+  const isMeant = (one: PeriodState) => groupOf(one) === groupOf(period)
+  const all = await findDue(context, { isMeant, most: Infinity })
   const others = all.filter((one) => !isNamed(one))
   await billThese(context, upTo(togetherMax, [period, ...others]))
 }
 
-/** A period whose run has failed is computed alone, so that it holds no other up. */
-const isTogether = ({ failures }: PeriodState) => failures === 0
-const daysOf = ({ first, last }: PeriodState) => `${first} ${last}`
+/**
+ * What is computed together. Periods whose runs have failed hold no other up, and are not tried one by one: what
+ * has failed for all cycles would else take hours when it is mended.
+ */
+const groupOf = ({ first, last, failures }: PeriodState) => `${first} ${last} ${failures > 0}`
 
 /** The first of some periods, and as many others as do not exceed some tenancies with it. */
 function upTo(most: number, periods: readonly PeriodState[]): readonly PeriodState[] {
@@ -86,7 +88,9 @@ async function billThese(context: DueContext, periods: readonly PeriodState[]): 
     await recordPeriod(store, one, nextFailure(one, error, { job: 'bill', now: now() }))
     throw error
   }
-  if (one.failures > 0) await recordPeriod(store, one)
+  for (const period of periods) {
+    if (period.failures > 0) await recordPeriod(store, period)
+  }
 }
 
 /**
@@ -143,8 +147,7 @@ async function findOn(
   const periods = all.filter((one) => isMeant(one) && !isPausing(one, context.now()))
   const files = await filesOf(server, periods)
   const due: PeriodState[] = []
-  const isOfSome = (period: PeriodState) =>
-    isTogether(period) && due.some((one) => isTogether(one) && daysOf(one) === daysOf(period))
+  const isOfSome = (period: PeriodState) => due.some((one) => groupOf(one) === groupOf(period))
   for (const period of periods) {
     if (due.length === most) break
     if (isOneOfEach && isOfSome(period)) continue

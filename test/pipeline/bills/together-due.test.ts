@@ -68,3 +68,37 @@ t.test('a cycle that the schedules of two companies have is computed once', asyn
     { meter: 'm1', quantity: '744' },
   ])
 })
+
+t.test('what has failed for all cycles is computed together when it is mended', async (t) => {
+  const cycles = ['7', '8']
+  await rig.readAll(
+    cycles.map((_, at) => ({
+      meter: `m${at}`,
+      account: `A${at}`,
+      from: january,
+      quantities: ['1'],
+    })),
+  )
+  const broken = lineAt(rig, later(11), new Error('broken')).line
+  await t.rejects(billWhenDue(broken, { cycleId: '7', start: first }), /broken/)
+  const failures = () =>
+    rig.store.rows({
+      sql: `SELECT billing_cycle_id AS cycle, failures FROM bill_state FINAL WHERE start_date = '${first}' ORDER BY cycle`,
+    })
+  t.same(
+    await failures(),
+    cycles.map((cycle) => ({ cycle, failures: 1 })),
+  )
+  const { line, queued } = lineAt(rig, later(13))
+  await queueDue(line)
+  t.same(queued, [{ name: 'bill', v: 1, cycleId: '7', start: first }])
+  await billWhenDue(line, { cycleId: '7', start: first })
+  t.same(
+    await failures(),
+    cycles.map((cycle) => ({ cycle, failures: 0 })),
+  )
+  t.match(await rig.bills('toString(quantity) AS quantity'), [
+    { quantity: '744.75' },
+    { quantity: '744.75' },
+  ])
+})
