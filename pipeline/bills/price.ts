@@ -141,7 +141,7 @@ function masked(pricing: Pricing, masks: 'through' | 'before'): Sql {
   return sql`arrayMap(mask -> ${held(pricing, sql`mask`)}, if(empty(vector), [], ${id(masks)}))`
 }
 
-/** What the slots of a mask hold. The sum is filled up and not the classes, whose number would change the rounding. */
+/** What the slots of a mask hold. The sum is filled up, not each class: rounding would depend on their number. */
 function held({ isFilled = false }: Pricing, mask: Sql): Sql {
   const sum = sql`arrayDotProduct(vector, ${mask})`
   if (!isFilled) return sum

@@ -57,7 +57,7 @@ export async function billWhenDue(
 
 /**
  * What is computed together. Periods whose runs have failed hold no other up, and are not tried one by one: what
- * has failed for all cycles would else take hours when it is mended.
+ * has failed for all cycles would otherwise take hours afterwards.
  */
 const groupOf = ({ first, last, failures }: PeriodState) => `${first} ${last} ${failures > 0}`
 

@@ -4,7 +4,7 @@ import { billWhenDue, queueDue } from '../../../pipeline/bills/when-due.js'
 import { type At, customerAt } from '../customers/registering.js'
 import { later, lineAt, pattern } from './due.js'
 import { billRig, steady } from './rig.js'
-import { seenOf } from './seen.js'
+import { seenOf } from './together/seen.js'
 
 /** What cycles of the same days come to must not depend on whether they are computed together. */
 const rig = await billRig(t)
@@ -104,7 +104,7 @@ t.test('periods of the same days are one job, which computes all that are due', 
   for (const cycleId of cycles) await bill(today, { cycleId, start: days.first })
   await rig.read({ meter: 'two', account: 'A1', from: january, quantities: ['1'] })
   await rig.read({ meter: 'single', account: 'A3', from: january, quantities: ['1'] })
-  t.same(await dueAt(11), [jobOf('8')], 'one job, named by the first that is due')
+  t.same(await dueAt(11), [jobOf('8')], 'the first that is due is queued for the others')
   const runs = () =>
     rig.store.rows<{ cycle: string; run: string }>({
       sql: `SELECT billing_cycle_id AS cycle, max(run) AS run FROM bill_run

@@ -1,4 +1,4 @@
-import type { Store } from '../../../pipeline/store/clickhouse.js'
+import type { Store } from '../../../../pipeline/store/clickhouse.js'
 
 const published = [
   'projected_bill',

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { bill, billTogether } from '../../../pipeline/bills/run.js'
-import { fromDays, toDays } from '../../../schemas/lint/finding.js'
-import { runs } from '../../rig/sample.js'
-import { createDrawOf, type Draw } from './independent/draw.js'
-import { drawTariffs } from './independent/random-tariffs.js'
-import { createWallCalendar } from './independent/wall-calendar.js'
-import { rateFilesOf } from './independent/written-files.js'
-import { billRig, type Reads, timeZone } from './rig.js'
+import { bill, billTogether } from '../../../../pipeline/bills/run.js'
+import { fromDays, toDays } from '../../../../schemas/lint/finding.js'
+import { runs } from '../../../rig/sample.js'
+import { createDrawOf, type Draw } from '../independent/draw.js'
+import { drawTariffs } from '../independent/random-tariffs.js'
+import { createWallCalendar } from '../independent/wall-calendar.js'
+import { rateFilesOf } from '../independent/written-files.js'
+import { billRig, type Reads, timeZone } from '../rig.js'
 import { seenOf } from './seen.js'
 
 /** What random cycles of the same days come to must not depend on whether they are computed together. */
@@ -70,7 +70,7 @@ function drawAccount(
   })
 }
 
-/** Registers all clients in the order of their days. */
+/** Registers the records of all clients in the order of their days. */
 async function registerAll(meters: readonly RandomMeter[]): Promise<void> {
   const days = new Set(meters.flatMap(({ codes }) => codes.map(({ day }) => day)))
   for (const day of [...days].sort((a, b) => a - b)) {

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { bill, billTogether } from '../../../pipeline/bills/run.js'
-import { customerAt } from '../customers/registering.js'
-import { billRig, steady } from './rig.js'
+import { bill, billTogether } from '../../../../pipeline/bills/run.js'
+import { customerAt } from '../../customers/registering.js'
+import { billRig, steady } from '../rig.js'
 import { seenOf } from './seen.js'
 
 /** What was billed to one account in several cycles is explained in each by itself. */

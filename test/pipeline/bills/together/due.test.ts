@@ -1,8 +1,8 @@
 import t from 'tap'
-import { billWhenDue, queueDue } from '../../../pipeline/bills/when-due.js'
-import { customerAt, publishFile } from '../customers/registering.js'
-import { later, lineAt } from './due.js'
-import { billRig, steady } from './rig.js'
+import { billWhenDue, queueDue } from '../../../../pipeline/bills/when-due.js'
+import { customerAt, publishFile } from '../../customers/registering.js'
+import { later, lineAt } from '../due.js'
+import { billRig, steady } from '../rig.js'
 
 const rig = await billRig(t)
 const [first, last] = ['2026-01-01', '2026-01-31']
@@ -69,7 +69,7 @@ t.test('a cycle that the schedules of two companies have is computed once', asyn
   ])
 })
 
-t.test('what has failed for all cycles is computed together when it is mended', async (t) => {
+t.test('what has failed for all cycles is computed together afterwards', async (t) => {
   const cycles = ['7', '8']
   await rig.readAll(
     cycles.map((_, at) => ({

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { bill, billTogether } from '../../../pipeline/bills/run.js'
-import { customerAt } from '../customers/registering.js'
-import { billRig, steady } from './rig.js'
+import { bill, billTogether } from '../../../../pipeline/bills/run.js'
+import { customerAt } from '../../customers/registering.js'
+import { billRig, steady } from '../rig.js'
 import { seenOf } from './seen.js'
 
 /** What is rounded must not depend on how many other rates are computed with it. */
