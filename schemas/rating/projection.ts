@@ -18,7 +18,7 @@ export const yearDays = 364
 
 /** Working days, and weekends with holidays; each hour of the clock for itself. */
 const hours = 24
-const hourTypeCount = 2 * hours
+export const hourTypeCount = 2 * hours
 
 /** The rest of an open period: what it is projected from, and which slots of both are alike. */
 export interface Projection {
@@ -62,8 +62,8 @@ export function createProjection(
 
 /** What the price buckets of a projection hold; none holds slots of both the past and ahead. */
 export interface ProjectedBuckets {
-  /** For each hour type the price buckets of its past, counted from 1. */
-  readonly past: readonly (readonly number[])[]
+  /** For each price bucket its hour type, counted from 1, where it lies in the past, else 0. */
+  readonly pastTypes: readonly number[]
   /** For each price bucket its hour type, counted from 1, where it lies ahead, else 0. */
   readonly hourTypes: readonly number[]
   /**
@@ -83,20 +83,17 @@ export function toProjectedBuckets(
   classes: PriceBuckets,
   slots: Slots,
 ): ProjectedBuckets {
-  const past = Array.from({ length: hourTypeCount }, (): number[] => [])
+  const pastTypes = new Array<number>(classes.count).fill(0)
   const hourTypes = new Array<number>(classes.count).fill(0)
-  const seen = new Set<number>()
   for (let slot = 0; slot < slots.count; slot++) {
     const [label, at] = [labels[slot] as number, classes.bucketOf[slot] as number]
-    if (label === 0 || seen.has(at)) continue
-    seen.add(at)
     if (label > hourTypeCount) hourTypes[at] = label - hourTypeCount
-    else past[label - 1]?.push(at + 1)
+    else if (label > 0) pastTypes[at] = label
   }
   const ahead = [...labels.keys()].filter((slot) => (labels[slot] as number) > hourTypeCount)
   const quarterOf = (slot: number) => slots.quarter[slot] as number
   return {
-    past,
+    pastTypes,
     hourTypes,
     // By the clock first, so that days of the same prices are one stretch.
     quarters: stretchesOf(
