@@ -74,7 +74,6 @@ export async function gatherMembers(
           WHERE meter_id IN (SELECT meter_id FROM (SELECT meter_id, arrayJoin(codes.3) AS cycle FROM tenancy FINAL) WHERE cycle IN ${ours})
         )
         ARRAY JOIN arrayFilter(c -> c.2 <= c.3, cycles) AS own
-        WHERE own.1 IN ${ours}
       ) AS t
       INNER JOIN ${id(tables.cycles)} AS r ON r.cycle_id = t.cycle_id
       WHERE notEmpty(holds) AND ${onServerOf(tables.masks)}`,

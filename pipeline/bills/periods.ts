@@ -76,14 +76,19 @@ const changesOfOthers = sql`SELECT meter_id, max(published_at) AS others_at FROM
 
 type PeriodId = Pick<PeriodState, 'cycleId' | 'first' | 'knownAt'>
 
-/** Records how far a period has been checked, and its failure if it has one. */
-export async function recordPeriod(
+/** Records how far periods have been checked, and their failure if they have one. */
+export async function recordPeriods(
   store: Store,
-  { cycleId, first, knownAt }: PeriodId,
+  periods: readonly PeriodId[],
   failure?: RunFailure,
 ): Promise<void> {
-  const period = { billing_cycle_id: cycleId, start_date: first, known_at: instantOf(knownAt) }
-  await insertLatest(store, 'bill_state', [{ ...period, ...failureColumns(failure) }])
+  const rows = periods.map(({ cycleId, first, knownAt }) => ({
+    billing_cycle_id: cycleId,
+    start_date: first,
+    known_at: instantOf(knownAt),
+    ...failureColumns(failure),
+  }))
+  await insertLatest(store, 'bill_state', rows)
 }
 
 /** A published file that bills may depend on. Instants are ms since 1970. */

@@ -74,16 +74,15 @@ export async function billTogether(
   const runs = periods.map((period, at) => ({ ...period, run: names[at] as string }))
   const [{ run, first, last }] = runs as [Period & CycleRun]
   const tables = tablesOf(run)
-  let apart: readonly (readonly Period[])[]
-  try {
-    const done = await compute(context, { request, period: { first, last }, runs, tables })
-    if ('summaries' in done) return done.summaries
-    apart = done.apart.map((some) => periods.filter(({ cycleId }) => some.has(cycleId)))
-  } finally {
-    await dropTables(store, Object.values(tables))
-  }
+  const done = await compute(context, { request, period: { first, last }, runs, tables }).finally(
+    () => dropTables(store, Object.values(tables)),
+  )
+  if ('summaries' in done) return done.summaries
   const summaries: BillSummary[] = []
-  for (const some of apart) summaries.push(...(await billTogether(context, some, request)))
+  for (const some of done.apart) {
+    const own = some.map((one) => ({ ...one, first, last }))
+    summaries.push(...(await billTogether(context, own, request)))
+  }
   return summaries
 }
 
@@ -100,27 +99,26 @@ export async function dropLeft(store: Store): Promise<void> {
   )
 }
 
-/** What was computed, or the cycles of an open period that cannot be computed together. */
+/** What was computed, or groups of cycles whose open periods cannot be computed with each other. */
 type Computed =
   | { readonly summaries: readonly BillSummary[] }
-  | { readonly apart: readonly ReadonlySet<string>[] }
+  | { readonly apart: readonly (readonly CycleRun[])[] }
 
-async function compute(context: BillContext, runs: BillRuns): Promise<Computed> {
+async function compute(context: BillContext, all: BillRuns): Promise<Computed> {
   const { store, profile } = context
-  const { tables, period } = runs
+  const { tables, period, runs } = all
   const clock = createClock()
   // Files that are published from here on may or may not be seen; they count as not seen.
   const newest = await newestFile(store)
   await beginRun(store, tables)
   const [rates] = await Promise.all([
     readRates(store, profile.companyCodes, readerOn(store, tables.masks)),
-    gatherMembers(store, tables, { ...runs, profile, ...toScanned(context, runs) }),
+    gatherMembers(store, tables, { ...all, profile, ...toScanned(context, all) }),
   ])
   const inputs: Inputs = { ...newest, rates }
-  const [first, ...others] = await findAhead(context, runs)
-  if (others.length > 0)
-    return { apart: [first, ...others].map((one) => one?.cycleIds ?? new Set()) }
-  const ahead = first?.days
+  const groups = await findAhead(context, all)
+  if (groups.length > 1) return { apart: groups.map((one) => one.runs) }
+  const ahead = groups[0]?.days
   const seconds = { compile: clock(), scan: 0, price: 0, reconcile: 0, publish: 0 }
   await store.command(gatherBilled(tables))
   const [billed] = await store.rows<{ n: string }>({
@@ -128,10 +126,10 @@ async function compute(context: BillContext, runs: BillRuns): Promise<Computed> 
   })
   const isBilled = billed?.n !== '0' && ahead === undefined
   seconds.reconcile = clock()
-  const compiled = await compile(context, runs, { ...rates, isBilled, ahead })
+  const compiled = await compile(context, all, { ...rates, isBilled, ahead })
   const { plans, compilation, projection } = compiled
   seconds.compile += clock()
-  const classes = await sumReads(context, runs, { ...compiled, isSpread: true })
+  const classes = await sumReads(context, all, { ...compiled, isSpread: true })
   seconds.scan = clock()
   const pricing: Pricing = {
     tables: projection === undefined ? tables : { ...tables, vectors: tables.projected },
@@ -144,10 +142,10 @@ async function compute(context: BillContext, runs: BillRuns): Promise<Computed> 
   const reconciliation = { store, pricing, compilation, context: plans, classes }
   const variance = isBilled ? { variance: await reconcileBills(reconciliation) } : {}
   seconds.reconcile += clock()
-  const published = await publishBills(context, runs, inputs)
+  const published = await publishBills(context, all, inputs)
   seconds.publish = clock()
   const summaries = published.map((counts, at) => {
-    const { run, cycleId } = runs.runs[at] as CycleRun
+    const { run, cycleId } = runs[at] as CycleRun
     return { run, cycleId, ...period, ...counts, ...variance, seconds }
   })
   return { summaries }
@@ -159,14 +157,14 @@ function knownDay({ zone, now }: BillContext, { request: { asOf } }: BillRuns): 
 }
 
 /** The rest of an open period is projected from days before it too, all of them where it has no read yet. */
-function toScanned(context: BillContext, run: BillRuns): { readonly scanned?: string } {
-  const { first, last } = run.period
-  if (last < knownDay(context, run)) return {}
+function toScanned(context: BillContext, all: BillRuns): { readonly scanned?: string } {
+  const { first, last } = all.period
+  if (last < knownDay(context, all)) return {}
   return { scanned: fromDays(toDays(first) - pastDays.all) }
 }
 
 interface Ahead {
-  readonly cycleIds: ReadonlySet<string>
+  readonly runs: readonly CycleRun[]
   readonly days: Days
 }
 
@@ -174,9 +172,9 @@ interface Ahead {
  * The days that are yet to come, or of which no read of a cycle has come, with the cycles of which that holds;
  * none where the period has ended.
  */
-async function findAhead(context: BillContext, run: BillRuns): Promise<readonly Ahead[]> {
-  const { tables, period, request, runs } = run
-  const today = knownDay(context, run)
+async function findAhead(context: BillContext, all: BillRuns): Promise<readonly Ahead[]> {
+  const { tables, period, request, runs } = all
+  const today = knownDay(context, all)
   if (period.last < today) return []
   const days = { from: toDays(period.first), to: toDays(period.last) }
   const past = { from: days.from, to: toDays(today) - 1 }
@@ -186,7 +184,7 @@ async function findAhead(context: BillContext, run: BillRuns): Promise<readonly 
   const newest = new Map(found.map(({ run, day }) => [run, day]))
   const newestOf = ({ run }: CycleRun) => newest.get(run) ?? 0
   return groupBy(runs, newestOf).map((some) => ({
-    cycleIds: new Set(some.map(({ cycleId }) => cycleId)),
+    runs: some,
     days: daysAhead(days, newestOf(some[0])),
   }))
 }
@@ -203,18 +201,18 @@ interface Compiled {
   readonly projection: Projection | undefined
 }
 
-/** The plans of all members, written down with the run. */
+/** The plans of all members, written down with their runs. */
 async function compile(
   context: BillContext,
-  run: BillRuns,
+  { tables, period }: BillRuns,
   { book, isBilled, ahead }: Compiling,
 ): Promise<Compiled> {
   const { store } = context
-  const first = toDays(run.period.first) - 1
+  const first = toDays(period.first) - 1
   const from = ahead === undefined ? first : Math.min(first, ahead.from - pastDays.all)
-  const days = { from, to: toDays(run.period.last) + 1 }
+  const days = { from, to: toDays(period.last) + 1 }
   const plans = layOut(context, book, days)
-  const members = await readPlans(store, run.tables, run.period)
+  const members = await readPlans(store, tables, period)
   const compilation: Compilation = {
     ...compilePlans(plans, members),
     ...(ahead !== undefined && { lastActual: ahead.from - 1 }),

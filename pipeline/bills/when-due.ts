@@ -12,7 +12,7 @@ import {
   type PeriodState,
   readFilesSince,
   readPeriods,
-  recordPeriod,
+  recordPeriods,
 } from './periods.js'
 import { billTogether, localDay } from './run.js'
 
@@ -85,12 +85,11 @@ async function billThese(context: DueContext, periods: readonly PeriodState[]): 
       logFailure(log, { job: 'bill', cycles: periods.length }, error)
       return billHalves(context, periods)
     }
-    await recordPeriod(store, one, nextFailure(one, error, { job: 'bill', now: now() }))
+    await recordPeriods(store, periods, nextFailure(one, error, { job: 'bill', now: now() }))
     throw error
   }
-  for (const period of periods) {
-    if (period.failures > 0) await recordPeriod(store, period)
-  }
+  // Those that are computed together have all failed before, or none has.
+  if (one.failures > 0) await recordPeriods(store, periods)
 }
 
 /**
@@ -164,7 +163,7 @@ async function findOn(
       await isTouched(server, { period, files: news, daysBehind: daysBehind(billing.periodClock) })
     )
       due.push(period)
-    else await recordPeriod(store, { ...period, knownAt: latest.publishedAt })
+    else await recordPeriods(store, [{ ...period, knownAt: latest.publishedAt }])
   }
   return due
 }

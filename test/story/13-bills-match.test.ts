@@ -14,7 +14,7 @@ import { dictionary } from '../../infra/commands/dictionary.js'
 import { explainCommand } from '../../infra/commands/explain.js'
 import { status } from '../../infra/commands/status.js'
 import { packageRoot } from '../../infra/package-root.js'
-import { recordPeriod } from '../../pipeline/bills/periods.js'
+import { recordPeriods } from '../../pipeline/bills/periods.js'
 import { bill } from '../../pipeline/bills/run.js'
 import { register } from '../../pipeline/customers/registrations.js'
 import { sql } from '../../pipeline/store/sql.js'
@@ -278,7 +278,7 @@ t.test('status lists the bills of each cycle, and cycles without a period for to
     since: 0,
     retryAt: Date.now() + dayMs,
   }
-  await recordPeriod(story.store, failing, failure)
+  await recordPeriods(story.store, [failing], failure)
   await status(context, { json: true })
   await status(context, { json: false })
   const bills: readonly object[] = JSON.parse(printed[0] ?? '').bills

@@ -6,7 +6,7 @@ import { dismissProblems } from '../../../infra/operations/dismiss.js'
 import { readProblems, readProblemsOf } from '../../../infra/operations/problems.js'
 import { compare } from '../../../pipeline/bills/compare/compare.js'
 import { failureColumns } from '../../../pipeline/bills/failure.js'
-import { recordPeriod } from '../../../pipeline/bills/periods.js'
+import { recordPeriods } from '../../../pipeline/bills/periods.js'
 import { insertLatest } from '../../../pipeline/store/latest.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { schedules } from '../../pipeline/bills/due.js'
@@ -43,7 +43,7 @@ const failed = (minutes: number) => {
   const since = now.getTime() - minutes * minuteMs
   return { failures: 2, code: 'STORE_REFUSED', detail: 'why', since, retryAt: since + minuteMs }
 }
-const failBills = (minutes: number) => recordPeriod(store, period, failed(minutes))
+const failBills = (minutes: number) => recordPeriods(store, [period], failed(minutes))
 const failComparison = (minutes: number) =>
   insertLatest(store, 'comparison_state', [
     { billing_cycle_id: '7', ...failureColumns(failed(minutes)) },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { recordPeriod } from '../../../pipeline/bills/periods.js'
+import { recordPeriods } from '../../../pipeline/bills/periods.js'
 import { billWhenDue, queueDue } from '../../../pipeline/bills/when-due.js'
 import { customerAt, publishFile } from '../customers/registering.js'
 import { later, lineAt, noonIn, schedules } from './due.js'
@@ -31,7 +31,7 @@ async function due({ bills = false } = {}) {
   if (queued.length === 0) return queued
   const checked = { cycleId: period.cycleId, first: period.start, knownAt: Date.now() }
   if (bills) await billWhenDue(lineAt(rig, later(11)).line, period)
-  else await recordPeriod(rig.store, checked)
+  else await recordPeriods(rig.store, [checked])
   return queued
 }
 

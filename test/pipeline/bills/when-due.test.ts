@@ -2,7 +2,7 @@ import t from 'tap'
 import { compare } from '../../../pipeline/bills/compare/compare.js'
 import { compareWhenDue, queueComparisons } from '../../../pipeline/bills/compare/when-due.js'
 import { forgetRuns } from '../../../pipeline/bills/forget.js'
-import { recordPeriod } from '../../../pipeline/bills/periods.js'
+import { recordPeriods } from '../../../pipeline/bills/periods.js'
 import { billWhenDue, queueDue, queuedMax } from '../../../pipeline/bills/when-due.js'
 import { register } from '../../../pipeline/customers/registrations.js'
 import { publishSubjects } from '../../../pipeline/ledger/publication.js'
@@ -77,7 +77,7 @@ t.test('a clock that was ahead when something was written holds nothing up', asy
   const failed = { cycleId: '7', first: '2026-01-01', knownAt: 0 }
   const ahead = later(1_000_000).getTime()
   const failure = { failures: 1, code: 'unexpected', detail: '', since: ahead, retryAt: ahead }
-  await recordPeriod(rig.store, failed, failure)
+  await recordPeriods(rig.store, [failed], failure)
   await rig.read({ ...hourly, from: january.from, quantities: ['21'] })
   t.same(await dueAt(11), [job])
   const named = {

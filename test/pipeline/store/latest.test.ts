@@ -1,5 +1,5 @@
 import t from 'tap'
-import { recordPeriod } from '../../../pipeline/bills/periods.js'
+import { recordPeriods } from '../../../pipeline/bills/periods.js'
 import { readSources, recordPause } from '../../../pipeline/sources/state.js'
 import { sql } from '../../../pipeline/store/sql.js'
 import { readDamage, recordDamage } from '../../../pipeline/verify/damage.js'
@@ -43,7 +43,7 @@ t.test('a state that is written after the clock was set back counts', async (t) 
     const id = { cycleId: '4', first: today }
     const row = { billing_cycle_id: '4', start_date: today, recorded_at: inAnHour() }
     await store.insert('bill_state', [{ ...row, known_at: '2026-01-01T00:00:00Z' }])
-    await recordPeriod(store, { ...id, knownAt: Date.parse('2026-02-01T00:00:00Z') })
+    await recordPeriods(store, [{ ...id, knownAt: Date.parse('2026-02-01T00:00:00Z') }])
     const [state] = await store.rows<{ known: string }>({
       sql: sql`SELECT toString(known_at) AS known FROM bill_state FINAL`,
     })
