@@ -17,6 +17,7 @@ import { measurePage } from './page/page.js'
 import { measureQueries } from './queries/queries.js'
 import { measureSmallFiles } from './small-files.js'
 import { measureSources } from './sources/main.js'
+import { measureMonth } from './usage/month.js'
 import { measureReplicated } from './usage/replicated.js'
 import { measureUsage } from './usage/usage.js'
 
@@ -45,6 +46,16 @@ program
   .action(async (options) => {
     const measure = options.replicas ? measureReplicated : measureUsage
     await measure({ ...options, print })
+  })
+
+program
+  .command('month')
+  .description('load a month of 15-minute reads, each file with all days of some customers')
+  .option('--customers <n>', 'meters, each with 2,972 rows', toCount, 100_000)
+  .option('--files <n>', 'files of the month', toCount, 15)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await measureMonth({ ...options, print })
   })
 
 program
