@@ -13,6 +13,7 @@ import { measureMutual } from './gateway/mutual.js'
 import { measureReads } from './gateway/reads.js'
 import { measureSlowCis } from './gateway/slow-cis.js'
 import { measureGreenButton } from './green-button.js'
+import { measureIdle } from './idle.js'
 import { measurePage } from './page/page.js'
 import { measureQueries } from './queries/queries.js'
 import { measureSmallFiles } from './small-files.js'
@@ -187,6 +188,15 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await measureSources({ ...options, print })
+  })
+
+program
+  .command('idle')
+  .description('a stack with nothing to do, beside its two servers alone')
+  .option('--minutes <n>', 'minutes of each', toCount, 5)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await measureIdle({ ...options, print })
   })
 
 program

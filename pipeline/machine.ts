@@ -5,7 +5,7 @@ import { deleteFrom } from './store/replicas.js'
 import { sql } from './store/sql.js'
 
 /** A machine that has not reported for so long is away; each reports with its sweep. */
-const awaySeconds = 60
+const awaySeconds = 90
 
 /** A data folder whose workers have not reported for a while, and what it is known to hold. */
 export interface AwayMachine {

@@ -23,8 +23,7 @@ import { createSources } from './sources/drivers.js'
 import { fetch } from './steps/fetch.js'
 import { queueClaim } from './steps/forward.js'
 import { load } from './steps/load.js'
-import type { Stability } from './steps/poll.js'
-import { pollWhenDue } from './steps/poll-when-due.js'
+import { pollWhenDue, type Remembered } from './steps/poll-when-due.js'
 import { receive } from './steps/receive.js'
 import { reconcile } from './steps/reconcile.js'
 import { quarantineSource, reprocess } from './steps/reprocess.js'
@@ -73,12 +72,12 @@ const historiesAtOnce = 4
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
   const context = createContext(options)
   const { profile, redisUrl, log } = options
-  const stability = new Map<string, Stability>()
+  const polled = new Map<string, Remembered>()
   const steps: { readonly [N in JobName]: (data: JobData<N>) => Promise<void> } = {
     poll: async ({ source }) => {
-      const seen = stability.get(source) ?? new Map()
-      stability.set(source, seen)
-      await pollWhenDue(context, source, seen)
+      const remembered = polled.get(source) ?? { stability: new Map() }
+      polled.set(source, remembered)
+      await pollWhenDue(context, source, remembered)
     },
     fetch: ({ arrival }) => fetch(context, arrival),
     receive: ({ arrival }) => receive(context, arrival),

@@ -90,11 +90,12 @@ function ask(store: Store, where: Sql): Promise<boolean> {
   })
 }
 
-/** The arrival of a read that was asked for and is not stored yet. */
+/** The arrivals of reads that were asked for and are not stored yet. */
+export const askedArrivals = sql`SELECT ${arrivalOf} AS arrival FROM held_claim`
+
+/** One of those arrivals. */
 export async function findAsked(store: Store): Promise<number | undefined> {
-  const [asked] = await store.rows<{ arrival: number }>({
-    sql: sql`SELECT ${arrivalOf} AS arrival FROM held_claim LIMIT 1`,
-  })
+  const [asked] = await store.rows<{ arrival: number }>({ sql: sql`${askedArrivals} LIMIT 1` })
   return asked?.arrival
 }
 

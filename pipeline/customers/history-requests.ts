@@ -51,11 +51,13 @@ export async function latestAccounts(
   return new Map(rows.map(({ meter_id, ms }) => [meter_id, new Date(Number(ms))]))
 }
 
-/** Some of the meters whose history is still to be requested. */
+/** The requests that are still to be made. */
+export const openRequests = sql`SELECT meter_id FROM history_request FINAL WHERE state = 'open'`
+
+/** Some of their meters. */
 export async function openHistoryMeters(store: Store, max: number): Promise<readonly string[]> {
   const rows = await store.rows<{ meter_id: string }>({
-    sql: sql`SELECT meter_id FROM history_request FINAL WHERE state = 'open'
-      ORDER BY requested_at LIMIT ${typed('UInt32', max)}`,
+    sql: sql`${openRequests} ORDER BY requested_at LIMIT ${typed('UInt32', max)}`,
   })
   return rows.map(({ meter_id }) => meter_id)
 }

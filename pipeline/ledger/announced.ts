@@ -135,17 +135,19 @@ export async function publishChanges(
 const announcedSecondsMin = 60
 const announcedDaysMax = 7
 
-/** Publishes announced changes whose worker died; who is still at work publishes his again. */
-export async function publishAnnounced(
-  publisher: Publisher,
-  secondsMin = announcedSecondsMin,
-): Promise<void> {
+/** Of announced changes whose worker has died. */
+export function unpublishedRows(secondsMin = announcedSecondsMin): Sql {
   const open = sql`recorded_at > now() - ${typed('UInt32', announcedDaysMax * 86_400)}
     AND recorded_at < now64(3) - ${typed('UInt32', secondsMin)} AND change >= 4294967296`
+  return sql`SELECT change, cause FROM usage_change_row WHERE ${open}
+    AND change NOT IN (SELECT change FROM publication
+      WHERE change IN (SELECT change FROM usage_change_row WHERE ${open}))`
+}
+
+/** Publishes announced changes whose worker died; who is still at work publishes his again. */
+export async function publishAnnounced(publisher: Publisher, secondsMin?: number): Promise<void> {
   const rows = await publisher.store.rows<{ change: string; isClaim: number }>({
-    sql: sql`SELECT change, max(cause = 'read') AS isClaim FROM usage_change_row WHERE ${open}
-        AND change NOT IN (SELECT change FROM publication
-          WHERE change IN (SELECT change FROM usage_change_row WHERE ${open}))
+    sql: sql`SELECT change, max(cause = 'read') AS isClaim FROM (${unpublishedRows(secondsMin)})
       GROUP BY change ORDER BY change`,
   })
   for (const { change, isClaim } of rows) {

@@ -227,3 +227,10 @@ export async function isAhead(
   })
   return rows.some(({ name }) => skimFileName(name, naming)?.feed === feed)
 }
+
+/** Of arrivals that have only arrived. */
+export const stateless = sql`arrival NOT IN (SELECT arrival FROM file_state)`
+
+/** The files that are not settled. */
+export const unfinishedFiles = sql`SELECT arrival FROM arrival WHERE ${stateless}
+  UNION ALL SELECT arrival FROM file_state FINAL WHERE settled_at IS NULL`

@@ -4,7 +4,7 @@ import type { Store } from '../store/clickhouse.js'
 import { createCodec, dateTime, integer, plain, type Row } from '../store/columns.js'
 import { deleteFrom } from '../store/replicas.js'
 import { literal, type Sql, sql } from '../store/sql.js'
-import { type FileState, fromStateRow, toStateRow } from './file-state.js'
+import { type FileState, fromStateRow, stateless, toStateRow } from './file-state.js'
 
 /** What is known of a file before it is read. */
 export interface FileEntry {
@@ -237,8 +237,6 @@ export function createLedger(store: Store, now: () => Date): Ledger {
     forgetReceipts: (arrival) => deleteFrom(store, 'chunk_receipt', sql`arrival = ${arrival}`),
   }
 }
-
-const stateless = sql`arrival NOT IN (SELECT arrival FROM file_state)`
 
 const arrivalCodec = createCodec<Arrival>({
   arrival: plain(),

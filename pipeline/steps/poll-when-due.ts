@@ -3,7 +3,7 @@ import type { PipelineContext } from '../context.js'
 import { recordHealed } from '../ledger/healed.js'
 import { isLeftAlone, pauseMsOf } from '../queues/back-off.js'
 import { readSources, recordFailure, recordOthers, type SourceFailure } from '../sources/state.js'
-import { poll, type Stability } from './poll.js'
+import { digestOf, poll, type Stability } from './poll.js'
 
 /** Faults of the source itself. */
 const blames: ReadonlySet<FaultCode> = new Set([
@@ -15,27 +15,61 @@ const blames: ReadonlySet<FaultCode> = new Set([
 ])
 
 const pauseMsMax = 300_000
+/** For so long neither the store nor the ledger is asked about a source that lists the same. */
+const quietMs = 60_000
+
+/** What a worker remembers of a source between its polls. */
+export interface Remembered {
+  readonly stability: Stability
+  /** The last poll, if the source was neither paused nor failing and needed nothing. */
+  quiet?:
+    | { readonly listing: string; readonly others: string; readonly untilMs: number }
+    | undefined
+}
 
 /**
  * Polls a source unless an operator paused it. A failing source is polled with exponential back-off,
- * five minutes at most; the store keeps the failure until the source responds again.
+ * five minutes at most; the store keeps the failure until the source responds again. What other workers
+ * record of a source is seen with its next file, or within a minute.
  */
 export async function pollWhenDue(
   context: PipelineContext,
   name: string,
-  stability: Stability,
+  remembered: Remembered,
 ): Promise<void> {
+  if (await isStillQuiet(context, name, remembered)) return
+  remembered.quiet = undefined
   const { pausedAt, failure, others = '' } = (await readSources(context.store)).get(name) ?? {}
   if (pausedAt !== undefined) return
   if (failure !== undefined && isPaused(failure, context.now())) return
   try {
-    await poll(context, name, stability)
+    const listing = await poll(context, name, remembered.stability)
     if (failure !== undefined) await recordRecovered(context, name, failure)
-    await reportOthers(context, name, others)
+    const seen = await reportOthers(context, name, others)
+    const untilMs = context.now().getTime() + quietMs
+    if (listing !== undefined) remembered.quiet = { listing, others: seen, untilMs }
   } catch (error) {
     if (error instanceof Fault && blames.has(error.code)) {
       await recordFailure(context.store, name, nextFailure(context, { name, failure, error }))
     }
+    throw error
+  }
+}
+
+/** Whether a source lists what it did when it needed nothing. A fault of the listing is left to the poll. */
+async function isStillQuiet(
+  { sources, now }: PipelineContext,
+  name: string,
+  { quiet }: Remembered,
+): Promise<boolean> {
+  const source = sources.get(name)
+  if (source === undefined || quiet === undefined) return false
+  const { listing, others, untilMs } = quiet
+  if (!isLeftAlone({ untilMs, nowMs: now().getTime(), mostMs: quietMs })) return false
+  try {
+    return digestOf(await source.list()) === listing && (source.others?.() ?? '') === others
+  } catch (error) {
+    if (error instanceof Fault) return false
     throw error
   }
 }
@@ -52,11 +86,16 @@ async function recordRecovered(
 }
 
 /** A link, a folder or a special file is logged when it appears, not with each poll. */
-async function reportOthers(context: PipelineContext, name: string, known: string): Promise<void> {
+async function reportOthers(
+  context: PipelineContext,
+  name: string,
+  known: string,
+): Promise<string> {
   const others = context.sources.get(name)?.others?.() ?? ''
-  if (others === known) return
+  if (others === known) return others
   await recordOthers(context.store, name, { others, at: context.now() })
   if (others !== '') context.log.warn({ source: name }, others)
+  return others
 }
 
 function isPaused({ retryAt }: SourceFailure, now: Date): boolean {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { rateSetOf } from '../../schemas/file-name.js'
 import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { PipelineContext } from '../context.js'
@@ -23,19 +24,20 @@ const restingMs = 60_000
  * unmodified for a minute, or had the same size and time over `settlePolls` polls. A settled file has
  * left the source, so a file at its path is a new one. If the source keeps its files, a settled file
  * is recognized by path, size and time, while no other came there. Of a source that was empty and still
- * is the ledger is not asked.
+ * is the ledger is not asked. Resolves with the listing if it needs nothing, now or later.
  */
 export async function poll(
   context: PipelineContext,
   name: string,
   stability: Stability,
-): Promise<void> {
+): Promise<string | undefined> {
   const source = context.sources.get(name)
   const profile = context.profile.sources.find((one) => one.name === name)
-  if (source === undefined || profile === undefined) return
-  if (stability.size === 0 && !source.keeps && (await source.list()).length === 0) return
+  if (source === undefined || profile === undefined) return undefined
+  if (stability.size === 0 && !source.keeps && (await source.list()).length === 0)
+    return digestOf([])
   const task = jobId('poll', { v: 1, source: name })
-  await context.store.runTask(task, () => takeListed(context, { source, profile }, stability))
+  return context.store.runTask(task, () => takeListed(context, { source, profile }, stability))
 }
 
 interface Polled {
@@ -48,7 +50,7 @@ async function takeListed(
   context: PipelineContext,
   { source, profile }: Polled,
   stability: Stability,
-): Promise<void> {
+): Promise<string | undefined> {
   const { name, settlePolls } = profile
   const arrivals = await context.ledger.knownOf(source)
   const known = new Map(arrivals.map((one) => [one.path, keyOf(one)]))
@@ -62,7 +64,10 @@ async function takeListed(
   const groups = groupSets(context, fresh).filter(
     (group) => group.every((one) => finished.has(one)) && isComplete(context, group, stability),
   )
-  if (groups.length === 0) return
+  if (groups.length === 0) {
+    const isSettled = fresh.length === 0 && (source.keeps || listed.length === 0)
+    return isSettled ? digestOf(listed) : undefined
+  }
   const awaited = await replaceWaiting(context, name, groups.flat())
   const due = groups.filter(
     (group) => !group.some((one) => awaited.has(rateSetOf(one.name, context.profile)?.key ?? '')),
@@ -73,6 +78,7 @@ async function takeListed(
       await context.ledger.claimAll(claimed.map((one) => toEntry(one, profile))),
     )
   }
+  return undefined
 }
 
 function toEntry(
@@ -127,6 +133,13 @@ function isComplete(
   const now = context.now().getTime()
   const latest = Math.max(...group.map(({ path }) => stability.get(path)?.since ?? now))
   return Math.abs(now - latest) >= context.profile.rates.quietMinutes * 60_000
+}
+
+/** Of two listings the same if all files have the same paths, sizes and times. */
+export function digestOf(listed: readonly Listed[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify(listed.map(keyOf)))
+    .digest('hex')
 }
 
 function keyOf(file: { path: string; bytes: number; modifiedMs: number }): string {

@@ -146,8 +146,7 @@ async function claimAgain(
 /** Queues orders without an arrival, the latest first: their job was lost, or a newer file arrived. */
 export async function queueReprocessing(context: PipelineContext): Promise<void> {
   const rows = await context.store.rows<{ subject: string }>({
-    sql: sql`SELECT subject FROM audit_log WHERE act IN ${reprocessActs}
-        AND concat(${claimPrefix}, subject) NOT IN (SELECT claim FROM arrival)
+    sql: sql`SELECT subject FROM (${reprocessActsOpen})
       GROUP BY subject ORDER BY max(number) DESC LIMIT 100`,
   })
   for (const { subject } of rows)
@@ -155,6 +154,10 @@ export async function queueReprocessing(context: PipelineContext): Promise<void>
 }
 
 const claimPrefix = 'reprocess-'
+
+/** What people have asked for and nobody has begun. */
+export const reprocessActsOpen = sql`SELECT subject, number FROM audit_log WHERE act IN ${reprocessActs}
+  AND concat(${claimPrefix}, subject) NOT IN (SELECT claim FROM arrival)`
 
 function claimOf(arrival: number): string {
   return `${claimPrefix}${arrival}`

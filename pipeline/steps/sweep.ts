@@ -2,24 +2,51 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PipelineContext } from '../context.js'
 import { queueOpenHistory } from '../customers/backfill.js'
-import { publishAnnounced } from '../ledger/announced.js'
-import { isGroup } from '../ledger/file-state.js'
+import { askedArrivals } from '../customers/held.js'
+import { openRequests } from '../customers/history-requests.js'
+import { publishAnnounced, unpublishedRows } from '../ledger/announced.js'
+import { isGroup, unfinishedFiles } from '../ledger/file-state.js'
 import { rewriteRejectsFiles } from '../ledger/rejects-files.js'
 import { reportMachine } from '../machine.js'
 import { attempt, ifThere } from '../sources/disk.js'
 import { batchesOf } from '../store/batches.js'
-import { sql } from '../store/sql.js'
-import { dropStaging, stagedArrivals } from '../store/staging.js'
-import { readStale } from '../usage/days/stale.js'
+import type { Store } from '../store/clickhouse.js'
+import { join as joined, type Sql, sql } from '../store/sql.js'
+import { dropStaging, stagedArrivals, stagingTables } from '../store/staging.js'
+import { readyDays } from '../usage/days/stale.js'
 import { beginAll, forward, queueClaim } from './forward.js'
-import { queueReprocessing } from './reprocess.js'
+import { queueReprocessing, reprocessActsOpen } from './reprocess.js'
 
 /**
  * Queues every unfinished file of the ledger again, by the same rule by which steps follow each
  * other. If nothing was lost, the ids of the jobs make that harmless. Claims of held reads are queued
- * too, and changes of ownership whose worker died are published.
+ * too, and changes of ownership whose worker died are published. What there is to do is asked at once.
  */
 export async function sweep(context: PipelineContext): Promise<void> {
+  const found = await haveRows<keyof typeof steps>(context.store, {
+    files: unfinishedFiles,
+    claims: askedArrivals,
+    changes: unpublishedRows(),
+    history: openRequests,
+    reprocessing: reprocessActsOpen,
+    days: readyDays,
+    staging: stagingTables,
+  })
+  for (const [name, step] of Object.entries(steps))
+    if (found.has(name as keyof typeof steps)) await step(context)
+}
+
+const steps = {
+  files: queueUnfinished,
+  claims: queueClaim,
+  changes: (context: PipelineContext) => publishAnnounced(context),
+  history: queueOpenHistory,
+  reprocessing: queueReprocessing,
+  days: ({ queues }: PipelineContext) => queues.add('days', { v: 1 }),
+  staging: dropDeadStaging,
+}
+
+async function queueUnfinished(context: PipelineContext): Promise<void> {
   const { arrivals, states } = await context.ledger.unfinished()
   await beginAll(context, arrivals)
   for (const state of states) {
@@ -27,12 +54,18 @@ export async function sweep(context: PipelineContext): Promise<void> {
       await context.queues.add('reconcile', { v: 1, arrival: state.arrival })
     } else await forward(context, state)
   }
-  await queueClaim(context)
-  await publishAnnounced(context)
-  await queueOpenHistory(context)
-  await queueReprocessing(context)
-  if ((await readStale(context.store, 1)).length > 0) await context.queues.add('days', { v: 1 })
-  await dropDeadStaging(context)
+}
+
+/** Asks in one statement which of some queries have rows. Returns their names. */
+async function haveRows<Name extends string>(
+  store: Store,
+  queries: Readonly<Record<Name, Sql>>,
+): Promise<ReadonlySet<Name>> {
+  const looks = Object.entries<Sql>(queries).map(
+    ([name, query]) => sql`(SELECT ${name} AS name FROM (${query}) LIMIT 1)`,
+  )
+  const rows = await store.rows<{ name: Name }>({ sql: joined(looks, sql` UNION ALL `) })
+  return new Set(rows.map(({ name }) => name))
 }
 
 /** What each machine does for its own disk: reports itself, and removes what nobody needs any more. */

@@ -218,11 +218,14 @@ export async function nameServer(store: Store): Promise<string> {
   return row?.name ?? ''
 }
 
+/** Staging tables of the server that answers. */
+export const stagingTables = sql`SELECT name FROM system.tables
+  WHERE database = currentDatabase() AND match(name, '^staging_\\d+_')`
+
 /** Arrivals and groups with staging tables: the sweep drops those of settled files. */
 export async function stagedArrivals(store: Store): Promise<readonly number[]> {
   const rows = await store.rows<{ arrival: number }>({
-    sql: sql`SELECT DISTINCT toUInt32(extract(name, '^staging_(\\d+)_')) AS arrival
-      FROM system.tables WHERE database = currentDatabase() AND match(name, '^staging_\\d+_')`,
+    sql: sql`SELECT DISTINCT toUInt32(extract(name, '^staging_(\\d+)_')) AS arrival FROM (${stagingTables})`,
   })
   return rows.map((row) => row.arrival)
 }

@@ -10,9 +10,9 @@ export const longFiles: readonly string[] = `
   operations-watch commands/backup commands/restore lengths/rekey-killed connect/connect
   costs/corrections when-due lengths/rekey-held held/moved-away customers/histories
   formats/check-and-load groups/gather customers/registrations customers/usage-change
-  verify/repair steps/erase-replicas independent.test interval-cost guides/send
+  verify/repair erase/erase-replicas independent.test interval-cost guides/send
   the-clocks-change records/agreement stack/stack whose-read reads/consumer
-  held-beside-files intake/killed steps/erase.test bad-world two-gateways lengths/rekey-random
+  held-beside-files intake/killed erase/erase.test bad-world two-gateways lengths/rekey-random
   bills/odd a-customer-logs-in reads/usage/usage the-rates-change commands/doctor commands/up
   bind.test schema/migrate.test bills/run views/queries
 `

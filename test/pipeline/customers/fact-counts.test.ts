@@ -5,7 +5,7 @@ import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import { createLineByHand } from '../by-hand.js'
-import { createErasing } from '../steps/erasing.js'
+import { createErasing } from '../erase/erasing.js'
 import { customerAt, publishFile, type ReadAt } from './registering.js'
 
 const line = await createLineByHand(t)

@@ -24,8 +24,8 @@ import { billRig, steady } from '../bills/rig.js'
 import { createLineOn } from '../by-hand.js'
 import { customerAt, migratedStore } from '../customers/registering.js'
 import { aroundWrites } from '../dying.js'
+import { createErasing } from '../erase/erasing.js'
 import { rememberJobs, runAll } from '../groups/rig.js'
-import { createErasing } from '../steps/erasing.js'
 
 const disk = createSmallDisk(t, 192)
 const store = await migratedStore(t, join(disk.path, 'clickhouse'))

@@ -11,7 +11,7 @@ import { sweepMachine } from '../../../pipeline/steps/sweep.js'
 import { createFolder } from '../../rig/folder.js'
 import { createLineOn, type LineByHand } from '../by-hand.js'
 import { migratedStore } from '../customers/registering.js'
-import { createErasing } from '../steps/erasing.js'
+import { createErasing } from '../erase/erasing.js'
 
 const store = await migratedStore(t)
 const here = createLineOn(store, createFolder(t))

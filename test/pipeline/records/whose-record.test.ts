@@ -9,7 +9,7 @@ import { countRowsByArrival } from '../../../pipeline/verify/count.js'
 import { recordFeedOf } from '../../../schemas/feed.js'
 import type { RecordFeed } from '../../../schemas/record-feed.js'
 import { createLineByHand } from '../by-hand.js'
-import { createErasing } from '../steps/erasing.js'
+import { createErasing } from '../erase/erasing.js'
 import { createMeters } from '../usage/lengths/meters.js'
 import { createRepairing } from '../usage/lengths/repairing.js'
 

@@ -12,7 +12,7 @@ import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import type { Listed, Source } from '../../../pipeline/sources/source.js'
 import { readSources, recordPause } from '../../../pipeline/sources/state.js'
 import { poll, type Stability } from '../../../pipeline/steps/poll.js'
-import { pollWhenDue } from '../../../pipeline/steps/poll-when-due.js'
+import { pollWhenDue, type Remembered } from '../../../pipeline/steps/poll-when-due.js'
 import { blankState } from '../../../pipeline/steps/receive.js'
 import { createStore } from '../../../pipeline/store/clickhouse.js'
 import { Fault } from '../../../schemas/fault.js'
@@ -75,6 +75,7 @@ const context: PipelineContext = {
   notify: () => undefined,
 }
 const stability: Stability = new Map()
+const remembered: Remembered = { stability }
 
 const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
   source: 'inbox',
@@ -161,7 +162,7 @@ t.test('a settled file that is there again with another time has come again', as
 })
 
 t.test('a failing source is left alone for longer each time, and says how', async (t) => {
-  const due = () => pollWhenDue(context, 'inbox', stability)
+  const due = () => pollWhenDue(context, 'inbox', remembered)
   const state = async () => (await readSources(store)).get('inbox')
   const detail = 'mdm.example.com:22: connect ECONNREFUSED'
   failing = new Fault('SOURCE_UNREACHABLE', detail)
@@ -196,28 +197,28 @@ t.test('what is not a file is recorded and logged once, until it changes', async
   const state = async () => (await readSources(store)).get('inbox')?.others
   const before = lines()
   others = 'not loaded: link a.csv'
-  for (let round = 0; round < 3; round++) await pollWhenDue(context, 'inbox', stability)
+  for (let round = 0; round < 3; round++) await pollWhenDue(context, 'inbox', remembered)
   t.equal(await state(), others)
   t.equal(lines(), before + 1)
   others = 'not loaded: link b.csv'
-  await pollWhenDue(context, 'inbox', stability)
+  await pollWhenDue(context, 'inbox', remembered)
   t.equal(await state(), others)
   t.equal(lines(), before + 2)
   others = ''
-  await pollWhenDue(context, 'inbox', stability)
+  await pollWhenDue(context, 'inbox', remembered)
   t.equal(await state(), undefined)
   t.equal(lines(), before + 2)
 })
 
 t.test('a fault that is not its own is not held against a source', async (t) => {
   failing = new Fault('STORE_UNREACHABLE', 'away')
-  await t.rejects(pollWhenDue(context, 'inbox', stability), failing)
+  await t.rejects(pollWhenDue(context, 'inbox', remembered), failing)
   failing = undefined
   t.notOk((await readSources(store)).has('inbox'))
 })
 
 t.test('nothing is taken from a paused source', async (t) => {
-  const due = () => pollWhenDue(context, 'inbox', stability)
+  const due = () => pollWhenDue(context, 'inbox', remembered)
   const names = async () => (await ledger.unfinished()).arrivals.map((one) => one.name)
   shown = [listed('paused.csv', { hasDoneFile: true })]
   await recordPause(store, 'inbox', { active: true, at: now() })

@@ -16,7 +16,7 @@ import { momentsOf, someOf } from '../../rig/sample.js'
 import { createLineByHand } from '../by-hand.js'
 import { customerAt, registeringAt } from '../customers/registering.js'
 import { dyingStore } from '../dying.js'
-import { createErasing } from '../steps/erasing.js'
+import { createErasing } from '../erase/erasing.js'
 
 const line = await createLineByHand(t)
 const { context, arrive } = line

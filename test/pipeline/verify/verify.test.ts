@@ -11,7 +11,7 @@ import { readDamage, recordDamage, subjectOn } from '../../../pipeline/verify/da
 import { verify } from '../../../pipeline/verify/verify.js'
 import { createLineByHand } from '../by-hand.js'
 import { customerAt, registeringAt } from '../customers/registering.js'
-import { createErasing } from '../steps/erasing.js'
+import { createErasing } from '../erase/erasing.js'
 
 const line = await createLineByHand(t)
 const { context, takeIn } = line

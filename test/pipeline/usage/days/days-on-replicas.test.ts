@@ -7,7 +7,7 @@ import { createFolder } from '../../../rig/folder.js'
 import { createReplicas } from '../../../rig/replicas/start.js'
 import { createLineOn } from '../../by-hand.js'
 import { profile } from '../../customers/registering.js'
-import { createErasing } from '../../steps/erasing.js'
+import { createErasing } from '../../erase/erasing.js'
 import { sameAsReads, sameDays } from './same-days.js'
 
 const { stores, close } = await createReplicas(profile)

@@ -11,7 +11,7 @@ import { momentsOf } from '../../../rig/sample.js'
 import { createLineByHand } from '../../by-hand.js'
 import { type At, customerAt, registeringAt } from '../../customers/registering.js'
 import { dyingStore } from '../../dying.js'
-import { createErasing } from '../../steps/erasing.js'
+import { createErasing } from '../../erase/erasing.js'
 import { sameAsReads, sameDays, sameOfMeter } from './same-days.js'
 
 const line = await createLineByHand(t)
