@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { measureBills } from './bills/bills.js'
+import { measureCompare } from './bills/compare.js'
 import { measureCosts } from './bills/costs.js'
 import { measureCycleDay } from './bills/cycle-day.js'
 import { measureNight } from './bills/night.js'
@@ -120,6 +121,16 @@ program
   .option('--json <file>', 'write the figures to a file')
   .action(async (options) => {
     await measureCosts({ ...options, print })
+  })
+
+program
+  .command('compare')
+  .description('compare 40 rates over 12 periods of a cycle, beside a sum of the same reads')
+  .option('--customers <n>', 'meters', toCount, 100_000)
+  .option('--interval <n>', 'seconds of a read', toCount, 3_600)
+  .option('--json <file>', 'write the figures to a file')
+  .action(async (options) => {
+    await measureCompare({ ...options, print })
   })
 
 program
