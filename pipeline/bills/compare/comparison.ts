@@ -58,11 +58,14 @@ export interface Sum {
  */
 export function sumPeriods({ run, compared, cycleId, last }: Sum): Statement {
   const unpriced = sql`status NOT IN ('computed', 'incomplete', 'noUsage')`
+  // In a quarter of the time of groupArrayIntersect, of which each of millions of rates would have one.
+  const inAll = sql`arrayFilter(client -> arrayAll(list -> has(list, client), lists), lists[1])`
   return {
     sql: sql`INSERT INTO rate_comparison_row (run, account_number, external_site_id, meter_id, client_ids, billing_cycle_id,
         rate_code, is_own, start_date, last_date, periods, periods_priced, status, reason,
         intervals_expected, intervals_present, quantity, unit, total)
-      SELECT ${run}, account_number, external_site_id, meter_id, arraySort(groupArrayIntersect(client_ids)), ${cycleId},
+      WITH groupUniqArray(client_ids) AS lists
+      SELECT ${run}, account_number, external_site_id, meter_id, arraySort(${inAll}), ${cycleId},
         rate_code, rate_code = argMax(own_rate_code, first_day), toDate(min(first_day)), toDate(max(last_day)),
         count() AS periods, countIf(total IS NOT NULL) AS priced,
         multiIf(
