@@ -7,7 +7,7 @@ import { measureOnRig, type Rig, untilMerged } from '../rig.js'
 import { verdict } from '../usage/figures.js'
 import { period, storeBillInputs } from './inputs.js'
 
-export interface CompareOptions {
+export interface RateComparison {
   readonly customers: number
   /** Length of an interval in seconds. */
   readonly interval: number
@@ -16,7 +16,7 @@ export interface CompareOptions {
 }
 
 /** What `--json` writes. */
-export interface CompareFigures {
+export interface RateComparisonFigures {
   readonly customers: number
   readonly periods: number
   readonly rates: number
@@ -34,7 +34,7 @@ const minutesMax = 5
 const now = () => new Date('2026-03-20T12:00:00Z')
 
 /** Compares all rates for the last 12 periods of a cycle's meters, beside a bare sum of their reads. */
-export function measureCompare(options: CompareOptions): Promise<CompareFigures> {
+export function measureCompare(options: RateComparison): Promise<RateComparisonFigures> {
   return measureOnRig(options, {}, async (rig) => {
     const figures = await measure(rig, options)
     const minutes = figures.seconds / 60
@@ -46,8 +46,8 @@ export function measureCompare(options: CompareOptions): Promise<CompareFigures>
 
 async function measure(
   rig: Rig,
-  { customers, interval, print }: CompareOptions,
-): Promise<CompareFigures> {
+  { customers, interval, print }: RateComparison,
+): Promise<RateComparisonFigures> {
   const { store, profile, stack } = rig
   print('estimate: 12 periods, each at 4 times a scan of its reads')
   await storeBillInputs(store, customers, 0)
