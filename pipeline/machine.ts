@@ -4,8 +4,10 @@ import type { Store } from './store/clickhouse.js'
 import { deleteFrom } from './store/replicas.js'
 import { sql } from './store/sql.js'
 
-/** A machine that has not reported for so long is away; each reports with its sweep. */
-const awaySeconds = 90
+/** How often a machine reports, with its sweep. */
+export const reportMs = 30_000
+/** A machine that has not reported for so long is away. */
+const awaySeconds = (3 * reportMs) / 1_000
 
 /** A data folder whose workers have not reported for a while, and what it is known to hold. */
 export interface AwayMachine {

@@ -49,7 +49,7 @@ async function measure(
   { customers, interval, print }: RateComparison,
 ): Promise<RateComparisonFigures> {
   const { store, profile, stack } = rig
-  print('estimate: 12 periods, each at 4 times a scan of its reads')
+  print('estimate: 4 times a scan of the reads, and 5 us of a core for each price')
   await storeBillInputs(store, customers, 0)
   await storeYear(rig, customers, interval)
   const scans = [await scan(rig)]

@@ -1,6 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
 import { logFault } from '../failure.js'
+import { reportMs } from '../machine.js'
 import type { Queues } from './bullmq.js'
 import type { JobName } from './jobs.js'
 
@@ -24,8 +25,6 @@ export const alone = [
 ] as const satisfies JobName[]
 
 const sweepMs = 15_000
-/** A machine is taken to be away after twice this. */
-const sweepMachineMs = 30_000
 const dueMs = 15_000
 const retainMs = 3_600_000
 /** By the clock of the utility: before the working day, and an hour that no clock change skips. */
@@ -47,7 +46,7 @@ export async function keepRepeating(
   const repeat = async () => {
     for (const name of alone) await context.queues.runAlone(name)
     await own.runAlone('sweep')
-    await own.repeat('sweep', { v: 1 }, { every: sweepMachineMs })
+    await own.repeat('sweep', { v: 1 }, { every: reportMs })
     await own.runAlone('retain')
     await own.repeat('retain', { v: 1 }, { every: retainMs })
     await context.queues.repeat('sweep', { v: 1 }, { every: sweepMs })

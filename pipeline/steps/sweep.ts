@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Fault } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
 import { queueOpenHistory } from '../customers/backfill.js'
 import { askedArrivals } from '../customers/held.js'
@@ -11,7 +12,7 @@ import { reportMachine } from '../machine.js'
 import { attempt, ifThere } from '../sources/disk.js'
 import { batchesOf } from '../store/batches.js'
 import type { Store } from '../store/clickhouse.js'
-import { join as joined, type Sql, sql } from '../store/sql.js'
+import { join as joined, literal, type Sql, sql } from '../store/sql.js'
 import { dropStaging, stagedArrivals, stagingTables } from '../store/staging.js'
 import { readyDays } from '../usage/days/stale.js'
 import { beginAll, forward, queueClaim } from './forward.js'
@@ -23,28 +24,25 @@ import { queueReprocessing, reprocessActsOpen } from './reprocess.js'
  * too, and changes of ownership whose worker died are published. What there is to do is asked at once.
  */
 export async function sweep(context: PipelineContext): Promise<void> {
-  const found = await haveRows<keyof typeof steps>(context.store, {
-    files: unfinishedFiles,
-    claims: askedArrivals,
-    changes: unpublishedRows(),
-    history: openRequests,
-    reprocessing: reprocessActsOpen,
-    days: readyDays,
-    staging: stagingTables,
-  })
-  for (const [name, step] of Object.entries(steps))
-    if (found.has(name as keyof typeof steps)) await step(context)
+  const found = await haveRows(context.store, steps)
+  for (const [at, { run }] of steps.entries()) if (found.has(at)) await run(context)
 }
 
-const steps = {
-  files: queueUnfinished,
-  claims: queueClaim,
-  changes: (context: PipelineContext) => publishAnnounced(context),
-  history: queueOpenHistory,
-  reprocessing: queueReprocessing,
-  days: ({ queues }: PipelineContext) => queues.add('days', { v: 1 }),
-  staging: dropDeadStaging,
+interface SweepStep {
+  /** Has rows where there is something to do. */
+  readonly look: Sql
+  readonly run: (context: PipelineContext) => Promise<void>
 }
+
+const steps: readonly SweepStep[] = [
+  { look: unfinishedFiles, run: queueUnfinished },
+  { look: askedArrivals, run: queueClaim },
+  { look: unpublishedRows(), run: (context) => publishAnnounced(context) },
+  { look: openRequests, run: queueOpenHistory },
+  { look: reprocessActsOpen, run: queueReprocessing },
+  { look: readyDays, run: ({ queues }) => queues.add('days', { v: 1 }) },
+  { look: stagingTables, run: dropDeadStaging },
+]
 
 async function queueUnfinished(context: PipelineContext): Promise<void> {
   const { arrivals, states } = await context.ledger.unfinished()
@@ -56,16 +54,18 @@ async function queueUnfinished(context: PipelineContext): Promise<void> {
   }
 }
 
-/** Asks in one statement which of some queries have rows. Returns their names. */
-async function haveRows<Name extends string>(
-  store: Store,
-  queries: Readonly<Record<Name, Sql>>,
-): Promise<ReadonlySet<Name>> {
-  const looks = Object.entries<Sql>(queries).map(
-    ([name, query]) => sql`(SELECT ${name} AS name FROM (${query}) LIMIT 1)`,
+/** The places of the steps with something to do; of all where not every table can be read. */
+async function haveRows(store: Store, looked: readonly SweepStep[]): Promise<ReadonlySet<number>> {
+  const looks = looked.map(
+    ({ look }, at) => sql`(SELECT ${literal(at)} AS at FROM (${look}) LIMIT 1)`,
   )
-  const rows = await store.rows<{ name: Name }>({ sql: joined(looks, sql` UNION ALL `) })
-  return new Set(rows.map(({ name }) => name))
+  try {
+    const rows = await store.rows<{ at: number }>({ sql: joined(looks, sql` UNION ALL `) })
+    return new Set(rows.map(({ at }) => at))
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    return new Set(looked.keys())
+  }
 }
 
 /** What each machine does for its own disk: reports itself, and removes what nobody needs any more. */

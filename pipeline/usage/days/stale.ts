@@ -92,7 +92,7 @@ const ready = sql`stale_day AS s FINAL
         AND (s.cause != 'claim' OR s.change NOT IN (SELECT claim FROM held_claim))
         AND (s.cause != 'erasure' OR (SELECT count() FROM erasure FINAL WHERE rank = 1) = 0)`
 
-/** The same for a look whether there are any. */
+/** The changes of days that can be stored. */
 export const readyDays = sql`SELECT s.change FROM ${ready}`
 
 /** Changes whose days can be stored, at most `max`. */

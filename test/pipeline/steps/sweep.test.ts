@@ -81,3 +81,14 @@ t.test('what a lost job or a dead worker has left is found', async (t) => {
   await swept()
   t.equal(asked, 1, 'afterwards nothing is left')
 })
+
+t.test('files go on where another table cannot be read', async (t) => {
+  const entry = { source: 'inbox', name: 'DEMO_02022026_Electric.csv', path: '/in/2', bytes: 1 }
+  await ledger.claim({ ...entry, modifiedMs: 1, force: false })
+  await store.command({ sql: 'RENAME TABLE stale_day TO stale_day_away' })
+  try {
+    t.ok((await swept()).includes('receive'))
+  } finally {
+    await store.command({ sql: 'RENAME TABLE stale_day_away TO stale_day' })
+  }
+})
