@@ -57,6 +57,8 @@ interface Seen {
   readonly arrival: number
   readonly account: string
   readonly is_published: number
+  /** 0 while the replica shows numbers of which Keeper may not know: those may vanish. */
+  readonly is_sure: number
 }
 
 const numbered = [
@@ -95,7 +97,7 @@ export function createWatch({ stores }: Replicas, prefix: string): Watch {
       if (isThere || erasing.has(account)) continue
       found.push({ property: 'published reads vanished', what: `${replica}: ${key}` })
     }
-    for (const [key, one] of now) shown[replica].set(key, one)
+    for (const [key, one] of now) if (one.is_sure) shown[replica].set(key, one)
     return found
   }
   return {
@@ -139,14 +141,16 @@ function readUsage(
   const shown = replicas.map(
     (
       replica,
-    ) => sql`SELECT ${literal(replica)} AS replica, meter_id, starts_at, version, account_number
+    ) => sql`SELECT ${literal(replica)} AS replica, meter_id, starts_at, version, account_number,
+      (SELECT parts_to_check = 0 FROM system.replicas
+        WHERE database = ${literal(replica)} AND table = 'publication') AS is_sure
       FROM ${id(replica, view)} WHERE startsWith(meter_id, ${prefix})`,
   )
   const union = sql` UNION ALL `
   return store.rows<Seen>({
     sql: sql`SELECT replica, meter_id AS meter, toString(starts_at) AS starts, toString(s.version) AS version,
         toUInt32(bitShiftRight(s.version, 32)) AS arrival, account_number AS account,
-        arrival IN (${join(decided, union)}) AS is_published
+        is_sure, arrival IN (${join(decided, union)}) AS is_published
       FROM (${join(shown, union)}) AS s`,
   })
 }

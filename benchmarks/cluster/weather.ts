@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { draw } from '../../infra/demo/draw.js'
 import type { Settings, Store } from '../../pipeline/store/clickhouse.js'
-import { type Lagging, lag, synchronize } from '../../test/rig/replicas/lag.js'
+import { compareWithKeeper, type Lagging, lag, synchronize } from '../../test/rig/replicas/lag.js'
 import { type Replica, type Replicas, replicas } from '../../test/rig/replicas/start.js'
 import type { MovableClient } from './client.js'
 import type { Clock } from './clock.js'
@@ -28,6 +28,8 @@ const leaving = [
 /** Tables of which a replica may not have everything. */
 export const behindTables = [...new Set([...lagging, ...leaving])]
 
+/** The engine compares with Keeper what an insert without an answer has left, so many statements later. */
+const unsureStatementsMax = 20
 /** Claims ask again until a replica has what another client wrote. */
 const laggingStatementsMax = 40
 const mergeMsMax = 500
@@ -113,6 +115,7 @@ export function createWeather(
   const happens = createOdds(kind, clock)
   let count = 0
   let stoppedAt = 0
+  let injectedAt: number | undefined
   const stopped: Stopped[] = []
   const pick = (stream: number, among: number) => draw(seed, stream, count) % among
   let last: Promise<void> = Promise.resolve()
@@ -156,6 +159,14 @@ export function createWeather(
     })
     while (await Promise.race([merging.then(() => false), sleep(mergeMsMax, true)])) await lift()
   }
+  const compare = async () => {
+    injectedAt = undefined
+    for (const replica of replicas) await compareWithKeeper(stores[replica])
+  }
+  const inject = (): Settings => {
+    injectedAt ??= count
+    return keeper.failing()
+  }
   const keeper = createKeeper(clock, pick)
   const fault = (text: string, errors: Errors) => drawnFault(text, errors, (all) => pick(7, all))
   /** A statement that was left waits for a replica, and nobody for it. */
@@ -173,7 +184,7 @@ export function createWeather(
     else if (what === 'merge') await merge()
     else if (what === 'break') breakOne()
     else if (what === 'keeper') keeper.leave(client.current())
-    else if (what === 'inject') return keeper.failing()
+    else if (what === 'inject') return inject()
     else throw fault(text, refusals)
     return undefined
   }
@@ -181,6 +192,7 @@ export function createWeather(
     before: async (text, client) => {
       count++
       if (stopped.length > 0 && count - stoppedAt > laggingStatementsMax) await lift()
+      if (injectedAt !== undefined && count - injectedAt > unsureStatementsMax) await compare()
       const settings = await happen(text, client)
       const refusal = keeper.refusal(text, client.current())
       if (refusal !== undefined) throw refusal
@@ -200,6 +212,7 @@ export function createWeather(
     lift,
     clear: async () => {
       await lift()
+      await compare()
       await Promise.all(replicas.map((replica) => synchronize(stores[replica])))
     },
   }

@@ -37,7 +37,9 @@ export async function hasReplicas(store: Store): Promise<boolean> {
 
 /**
  * Returns whether a table was behind. The engine reads the queue before the pointer: what is pulled in between is
- * in neither, and a second look finds it in the queue.
+ * in neither, and a second look finds it in the queue. Throws `STORE_UNREACHABLE` while the server shows rows of
+ * an insert in whose middle it lost Keeper: it keeps them for five minutes before it asks Keeper whether
+ * they were stored, and drops them if not.
  */
 export async function catchUp(
   store: Store,
@@ -45,17 +47,22 @@ export async function catchUp(
   where: Sql = sql`1`,
 ): Promise<boolean> {
   const some = tables === undefined ? sql`1` : sql`table IN ${literal(tables)}`
-  const look = () =>
-    store.rows<{ table: string }>({
-      sql: sql`SELECT table FROM system.replicas WHERE database = currentDatabase() AND ${some} AND ${where}
-        AND (is_readonly OR queue_size > 0 OR log_pointer <= log_max_index)`,
+  const look = (is: Sql) =>
+    store.rows<{ table: string; is_unsure: number }>({
+      sql: sql`SELECT table, parts_to_check > 0 AS is_unsure FROM system.replicas
+        WHERE database = currentDatabase() AND ${some} AND ${where} AND (${is})`,
     })
-  const found = [...(await look()), ...(await look())]
+  const isBehind = sql`is_readonly OR queue_size > 0 OR log_pointer <= log_max_index OR is_unsure`
+  const found = [...(await look(isBehind)), ...(await look(isBehind))]
   const lagging = new Set(found.map(({ table }) => table))
   for (const table of lagging) {
     await store.command({ sql: sql`SYSTEM SYNC REPLICA ${id(table)} LIGHTWEIGHT` })
   }
-  return lagging.size > 0
+  if (!found.some(({ is_unsure }) => is_unsure === 1)) return lagging.size > 0
+  const [unsure] = await look(sql`is_unsure`)
+  if (unsure === undefined) return true
+  const detail = `the server has yet to compare rows of ${unsure.table} with Keeper, for five minutes at most`
+  throw new Fault('STORE_UNREACHABLE', detail)
 }
 
 /**
