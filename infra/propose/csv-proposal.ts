@@ -7,7 +7,14 @@ import { findDecimal, findQuantity, findReceived, findUnit, isRegister } from '.
 import type { SentSample } from './sample.js'
 import { type Table, toOneTable } from './table.js'
 import { findTimes, lengthText, nameOf } from './times/columns.js'
-import { decideTimes, orderOf, type ProposalContext, placesOf, toSeries } from './times/settings.js'
+import {
+  decideTimes,
+  decideYear,
+  orderOf,
+  type ProposalContext,
+  placesOf,
+  toSeries,
+} from './times/settings.js'
 import { findLength, meterLengths } from './times/times.js'
 import { findWide, type WideColumns } from './wide.js'
 import { columnWords, generationTexts, unitTexts } from './words.js'
@@ -58,6 +65,7 @@ export function proposeCsv(samples: readonly SentSample[], options: ProposalCont
   const texts = [...amounts, ...(received ? [received] : [])].flatMap((one) => one.texts)
   if (texts.length > 0) findings.decide('decimal', findDecimal(texts, table.delimiter))
   const order = times === undefined ? 'MDY' : orderOf(samples, times, findings)
+  if (times !== undefined && table.yearDigits === 2) decideYear(samples, times, findings)
   const series = times === undefined ? [] : toSeries(table, { times, meter, order })
   const length = wide?.interval ?? times?.length ?? findLength(series)
   if (times === undefined) options.zoneBy('no file states it')

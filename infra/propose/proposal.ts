@@ -89,6 +89,11 @@ const byFormat: Readonly<Record<Proposal['format'], ByFormat>> = {
 function proposePlain(samples: readonly SentSample[], options: ProposalContext): CsvFacts {
   const { findings } = options
   const table = toOneTable(samples)
+  if (table.yearDigits === 2) {
+    const detail =
+      'the plain layout has years of four digits, the samples have dates such as 1/31/26'
+    throw new Fault('NO_ROWS', `${detail}: change the export, or give it a header of its own`)
+  }
   const columns = toColumns(table)
   const [, , meter, time, quantity] = columns
   if (meter === undefined || time === undefined) throw new TypeError('the header has matched')

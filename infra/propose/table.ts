@@ -1,5 +1,5 @@
 import { splitFields } from '../../pipeline/formats/csv/columns.js'
-import { normalTime } from '../../pipeline/formats/csv/times.js'
+import { normalTime, withLongYear } from '../../pipeline/formats/csv/times.js'
 import { Fault } from '../../schemas/fault.js'
 import { detectFormat } from '../../schemas/time/timestamp.js'
 import type { SentSample } from './sample.js'
@@ -15,7 +15,9 @@ export interface Table {
   /** Undefined where the first line is a row. */
   readonly header: readonly string[] | undefined
   readonly width: number
+  /** With years of four digits. */
   readonly rows: readonly (readonly string[])[]
+  readonly yearDigits: 2 | 4
   /** Lines behind the first row that have another number of columns, such as totals at the end. */
   readonly others: readonly { readonly line: number; readonly text: string }[]
 }
@@ -31,8 +33,8 @@ const shownLines = 1_000
 export function toOneTable(samples: readonly SentSample[]): Table {
   const tables = samples.map(({ lines, path }) => toTable(lines, path))
   const [first, ...others] = tables as [Table, ...Table[]]
-  const shape = ({ delimiter, header, width, skipLines }: Table) =>
-    JSON.stringify([delimiter, header, width, skipLines])
+  const shape = ({ delimiter, header, width, skipLines, yearDigits }: Table) =>
+    JSON.stringify([delimiter, header, width, skipLines, yearDigits])
   const other = others.findIndex((one) => shape(one) !== shape(first))
   if (other !== -1) {
     const [one, two] = [samples[0], samples[other + 1]].map((sample) => sample?.name)
@@ -43,6 +45,12 @@ export function toOneTable(samples: readonly SentSample[]): Table {
     rows: tables.flatMap(({ rows }) => rows),
     others: tables.flatMap(({ others: lines }) => lines),
   }
+}
+
+interface SplitLine {
+  readonly line: number
+  readonly text: string
+  readonly fields: readonly string[] | undefined
 }
 
 /** Finds delimiter, header and rows. Throws `HEADER` where the lines have no columns. */
@@ -57,14 +65,18 @@ function toTable(lines: readonly string[], path: string): Table {
   if (width > columnsMax) {
     throw new Fault('HEADER', `${path} has ${width} columns; at most ${columnsMax} are looked at`)
   }
-  const split = lines.map((text, at) => ({ line: at + 1, text, fields: fieldsOf(text, delimiter) }))
-  const isRow = ({ fields }: (typeof split)[number]) => fields?.length === width
-  const first = split.findIndex((one) => isRow(one) && isData(one.fields ?? []))
+  const sent = lines.map((text, at) => ({ line: at + 1, text, fields: fieldsOf(text, delimiter) }))
+  const isRow = ({ fields }: SplitLine) => fields?.length === width
+  const firstOf = (all: readonly SplitLine[]) =>
+    all.findIndex((one) => isRow(one) && isData(one.fields ?? []))
+  const isLong = firstOf(sent) !== -1
+  // Only where nothing else is a date: a number with hyphens may look like one.
+  const split = isLong
+    ? sent
+    : sent.map((one) => ({ ...one, fields: one.fields?.map(withLongYear) }))
+  const first = firstOf(split)
   if (first === -1) {
-    const isShort = split.some(({ fields }) => fields?.some((field) => shortYear.test(field)))
-    const remedy = isShort
-      ? 'dates such as 1/31/26 need a year of four digits: change the format of the export'
-      : 'send a sample with rows that have a date or time, and a number'
+    const remedy = 'send a sample with rows that have a date or time, and a number'
     throw new Fault('NO_ROWS', `${path} has no row with a date and a number; ${remedy}`)
   }
   const above = split.slice(0, first).findLast(({ text }) => text.trim() !== '')
@@ -78,6 +90,7 @@ function toTable(lines: readonly string[], path: string): Table {
     preamble: lines.slice(0, skipLines),
     header: header?.fields?.map((name) => name.trim()),
     width,
+    yearDigits: isLong ? 4 : 2,
     rows: behind.filter(isRow).map(({ fields = [] }) => fields.map((field) => field.trim())),
     others: behind.filter((one) => !isRow(one)).map(({ line, text }) => ({ line, text })),
   }
@@ -117,8 +130,6 @@ export function isTime(text: string): boolean {
   if (/^\d+$/.test(text) && !digitDate.test(text)) return false
   return detectFormat(normalTime(text)) !== undefined || /^[\d./-]+[T ]24:00(:00)?$/.test(text)
 }
-
-const shortYear = /^ *\d{1,2}([/.-])\d{1,2}\1\d\d( |$)/
 
 function isData(fields: readonly string[]): boolean {
   const texts = fields.map((field) => field.trim())

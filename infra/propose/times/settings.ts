@@ -1,4 +1,5 @@
 import { intervalPlaceOf } from '../../../pipeline/formats/csv/interval-numbers.js'
+import { orderedDate } from '../../../schemas/time/date-order.js'
 import type { DateOrder } from '../../../schemas/time/timestamp.js'
 import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
 import type { Column } from '../columns.js'
@@ -41,6 +42,38 @@ export function orderOf(
   const shown = findDateOrder(times.time.texts, dates.at(-1) as string)
   if (shown === undefined) return 'MDY'
   return findings.decide('dateOrder', shown) === 'DMY' ? 'DMY' : 'MDY'
+}
+
+/** A sample may have reads of so many years. */
+const yearsMax = 5
+
+/** Whether the last number of a date is its year: not where the first one may be it. */
+export function decideYear(
+  samples: readonly SentSample[],
+  times: TimeColumns,
+  findings: Findings,
+): void {
+  const [latest = ''] = samples
+    .map(({ fileDate }) => fileDate.slice(0, 4))
+    .sort()
+    .reverse()
+  const isYear = (text: string) => {
+    const year = Number(`20${text.slice(-2).padStart(2, '0')}`)
+    return year <= Number(latest) && year > Number(latest) - yearsMax
+  }
+  const dates = [...new Set(times.time.texts.flatMap((text) => orderedDate(text) ?? []))]
+  const [shown = ''] = dates
+  const parts = dates.map((date) => date.split('/'))
+  const other = parts.find(([first = '']) => !isYear(first))
+  const isLast = other !== undefined && parts.every(([, , last = '']) => isYear(last))
+  const years = [...new Set(parts.map(([, , last = '']) => last))].sort().join(', ')
+  findings.decide('yearDigits', {
+    ...(isLast && { value: 2 }),
+    evidence: isLast
+      ? `all dates end with ${years}, and ${other[0]} is not a year`
+      : 'the year may be the first number of a date, or the last one',
+    question: `is the year of ${shown.replace(/20(..)$/, '$1')} its last number? Answer 2 if so, or else change the export`,
+  })
 }
 
 interface SeriesOptions {

@@ -34,7 +34,8 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
   const { usage } = context
   const delimiter = settings.delimiter === 'tab' ? '\t' : settings.delimiter
   const { dateOrder = usage.dateOrder, clock = usage.clock, stamp = usage.stamp } = settings
-  const reader = createTimes({ clock, dateOrder, zone: context.zone })
+  const { yearDigits } = settings
+  const reader = createTimes({ clock, dateOrder, yearDigits, zone: context.zone })
   const scale = scaleOf(settings, context)
   const instants = createInstants()
   const identify = createIdentify()

@@ -22,6 +22,7 @@ const yearFirst = /^\d{4}[/.]\d{1,2}[/.]\d{1,2}(?!\d)/
 const noFraction = /(:\d\d)\.0+$/
 const sentClock =
   /^(?<hour>\d{1,2})[:.]?(?<minute>\d\d)(?:[:.]?(?<second>\d\d))?(?:\.0+)?(?: ?(?<half>[ap])\.?m\.?)?(?: ?(?<offset>z|[+-]\d\d:?\d\d))?$/i
+const shortYear = /^(\d{1,2})([/.-])(\d{1,2})\2(\d\d)(?!\d)/
 const behindDate = /^(\d{4}-\d\d-\d\d) (.*m\.?)$/i
 
 /** A timestamp as the plain layout has it, of what systems write; other texts stay as they are. */
@@ -73,6 +74,11 @@ function toIsoDate(date: string): string {
 
 const lastMidnight = /^(.*\d)[T ]24:00(:00)?$/
 
+/** A date whose year has two digits, behind day and month, with four; other texts stay as they are. */
+export function withLongYear(text: string): string {
+  return text.trim().replace(shortYear, '$1/$3/20$4')
+}
+
 /** 24:00 ends a day: 0:00 of the next one, written alike. Other texts stay as they are. */
 export function startOfNextDay(text: string, dateOrder: DateOrder): string {
   const [, date = '', seconds = ''] = lastMidnight.exec(text) ?? []
@@ -91,6 +97,7 @@ interface TimesOptions {
   /** `wall`, `standard`, or an offset from UTC that holds all year. */
   readonly clock: Clock
   readonly dateOrder: DateOrder
+  readonly yearDigits: 2 | 4
   readonly zone: Zone
 }
 
@@ -126,11 +133,12 @@ export interface CsvTimes {
 const timesMax = 10_000
 
 export function createTimes(options: TimesOptions): CsvTimes {
-  const { clock, dateOrder } = options
+  const { clock, dateOrder, yearDigits } = options
+  const long = (text: string) => (yearDigits === 2 ? withLongYear(text) : text)
   const dates = new Set<string>()
   const written = new Set<TimestampFormat | undefined>()
   const see = (time: string, timeOfDay?: string): string => {
-    const sent = normalTime(time, timeOfDay)
+    const sent = normalTime(long(time), timeOfDay)
     // The day after it is none that the sender has written: it proves nothing.
     const date = orderedDate(sent)
     const text = startOfNextDay(sent, dateOrder)
@@ -148,7 +156,7 @@ export function createTimes(options: TimesOptions): CsvTimes {
     { timesMax },
   )
   const days = rememberTimes(
-    (text) => (/[T ]24:/.test(normalTime(text)) ? undefined : readDay(see(text), options)),
+    (text) => (/[T ]24:/.test(normalTime(long(text))) ? undefined : readDay(see(text), options)),
     { timesMax },
   )
   return {

@@ -77,6 +77,8 @@ const csvFields = strict({
   columns,
   /** These are those of `usage` where they are left out. */
   dateOrder: z.enum(['MDY', 'DMY']).optional(),
+  /** Digits of a year behind day and month; 2 reads `3/28/26` too. */
+  yearDigits: z.union([z.literal(2), z.literal(4)]).default(4),
   stamp: z.enum(['start', 'end']).optional(),
   clock: z
     .union(

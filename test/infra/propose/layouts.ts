@@ -2,6 +2,7 @@ import { directions } from './directions.js'
 import { narrow } from './narrow.js'
 import { numbered } from './numbered.js'
 import { clockAt, type Layout, lines, newYork, quantityAt, two } from './sending.js'
+import { shortYears, yearFirst } from './short-years.js'
 import { wide } from './wide.js'
 
 const gasDays = Array.from({ length: 40 }, (_, at) => newYork.dayStart('2026-01-01') + at * 86_400)
@@ -17,7 +18,10 @@ const daily: Layout = {
 }
 
 /** Samples of systems, one of each. */
-export const layouts: readonly Layout[] = [...narrow, ...numbered, ...directions, ...wide, daily]
+export const layouts: readonly Layout[] = [
+  ...[...narrow, ...numbered, ...directions, ...wide, ...shortYears],
+  daily,
+]
 
 /** Samples that cannot be loaded as they are, and what must be asked or said. */
 export const unloadable: readonly (Pick<Layout, 'system' | 'file'> & { readonly says: RegExp })[] =
@@ -73,6 +77,19 @@ export const unloadable: readonly (Pick<Layout, 'system' | 'file'> & { readonly 
         ),
       ),
       says: /W is an average power/,
+    },
+    {
+      system: 'dates whose year may come first',
+      file: yearFirst,
+      says: /yearDigits: is the year of 26\/01\/24 its last number\?/,
+    },
+    {
+      system: 'the plain layout with years of two digits',
+      file: lines(
+        'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit',
+        'A,S,M,3/28/26 0:00,1.5',
+      ),
+      says: /the plain layout has years of four digits/,
     },
     {
       system: 'Irish trial, columns separated by blanks',

@@ -53,6 +53,29 @@ t.test('what is not a date with a month stays as it is', async (t) => {
   t.same((await timestampsOf(['31-Feb-2026 01:00'])).timestamps, ['2026-02-31 01:00'])
 })
 
+t.test('a year of two digits is read where the profile says so', async (t) => {
+  const sent = [
+    '3/4/26 14:15',
+    '03-04-26',
+    '28.03.26 1:00',
+    '3/4/2026 0:00',
+    '3/31/26 24:00',
+    '26/3/4',
+  ]
+  const long = [
+    '3/4/2026 14:15',
+    '03/04/2026',
+    '28/03/2026 1:00',
+    '3/4/2026 0:00',
+    '04/01/2026 00:00',
+  ]
+  const read = await timestampsOf(sent, { yearDigits: 2 })
+  t.same(read.timestamps, [...long, '26/3/4'])
+  t.same([...(read.ending.dates ?? [])], ['3/4/2026', '03/04/2026', '28/03/2026', '3/31/2026'])
+  t.equal(read.ending.timestampFormat, undefined, 'the plain layout has no such times')
+  t.same((await timestampsOf(['3/4/26 14:15'])).timestamps, ['3/4/26 14:15'])
+})
+
 t.test('the date order is proved by dates as they are written', async (t) => {
   const days = ['01/12/2026 24:00', '02/12/2026 24:00', '31/12/2026 24:00', '2026-12-31 24:00']
   for (const dateOrder of ['MDY', 'DMY'] as const) {
