@@ -166,6 +166,12 @@ function toAccountStatus(
   if (found === undefined) return unknown
   const { locked, attemptsRemaining, normalised } = found
   const { AcctStatus } = normalised.record as Readonly<Record<string, unknown>>
+  if (typeof AcctStatus === 'object' && AcctStatus !== null) {
+    throw new Fault(
+      'CIS_ANSWER',
+      'the CIS returned an AcctStatus that is neither text nor a number',
+    )
+  }
   const isClosed = closedStatuses.includes(String(AcctStatus ?? ''))
   const { hasMeter } = normalised
   return { isKnown: true, locked, attemptsRemaining, isClosed, hasMeter }
