@@ -1,6 +1,7 @@
 import { normalTime } from '../../pipeline/formats/csv/times.js'
 import { detectFormat, isDayFormat } from '../../schemas/time/timestamp.js'
 import { isNumber, isTime, type Table } from './table.js'
+import { toWord } from './words.js'
 
 /** What the texts of a column are, where all that are not empty are of one kind. */
 export type ColumnKind = 'time' | 'date' | 'clock' | 'number' | 'text' | 'empty'
@@ -39,17 +40,6 @@ export function toColumns({ rows, header, width }: Table): readonly Column[] {
       isAlwaysThere,
     }
   })
-}
-
-/** Words without accents and marks: `MeterID` is `meter id`, `Zählpunkt-Nr.` is `zahlpunkt nr`. */
-export function toWord(name: string): string {
-  const apart = name.replace(/(\p{Ll}{2})(\p{Lu})/gu, '$1 $2')
-  const plain = apart.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
-  return plain
-    .replace(/ø/g, 'o')
-    .replace(/æ/g, 'ae')
-    .replace(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()
 }
 
 const clock = /^([01]?\d|2[0-4]):[0-5]\d(:[0-5]\d)?( ?[ap]\.?m\.?)?$/i

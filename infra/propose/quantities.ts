@@ -1,7 +1,7 @@
-import { type Column, toReference, toWord } from './columns.js'
+import { type Column, toReference } from './columns.js'
 import type { Findings, Shown } from './finding.js'
 import { nameOf } from './times/columns.js'
-import { columnWords, unitTexts } from './words.js'
+import { columnWords, toWord, unitTexts } from './words.js'
 
 /** The decimal sign of numbers; undefined where they do not prove it. */
 export function findDecimal(texts: readonly string[], delimiter: string): Shown {

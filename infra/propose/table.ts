@@ -3,6 +3,7 @@ import { normalTime, withLongYear } from '../../pipeline/formats/csv/times.js'
 import { Fault } from '../../schemas/fault.js'
 import { detectFormat } from '../../schemas/time/timestamp.js'
 import type { SentSample } from './sample.js'
+import { columnWords, toWord } from './words.js'
 
 export type Delimiter = ',' | ';' | '|' | 'tab'
 
@@ -69,20 +70,20 @@ function toTable(lines: readonly string[], path: string): Table {
   const isRow = ({ fields }: SplitLine) => fields?.length === width
   const firstOf = (all: readonly SplitLine[]) =>
     all.findIndex((one) => isRow(one) && isData(one.fields ?? []))
-  const isLong = firstOf(sent) !== -1
-  // Only where nothing else is a date: a number with hyphens may look like one.
-  const split = isLong
-    ? sent
-    : sent.map((one) => ({ ...one, fields: one.fields?.map(withLongYear) }))
-  const first = firstOf(split)
+  const headerAbove = (at: number) => {
+    const above = sent.slice(0, at).findLast(({ text }) => text.trim() !== '')
+    return above !== undefined && isRow(above) && isHeader(above.fields ?? []) ? above : undefined
+  }
+  const asLong = firstOf(sent.map((one) => ({ ...one, fields: one.fields?.map(toLongYear) })))
+  const short =
+    asLong === -1 ? [] : shortColumns(sent.slice(asLong).filter(isRow), headerAbove(asLong))
+  const first = short.length > 0 ? asLong : firstOf(sent)
   if (first === -1) {
     const remedy = 'send a sample with rows that have a date or time, and a number'
     throw new Fault('NO_ROWS', `${path} has no row with a date and a number; ${remedy}`)
   }
-  const above = split.slice(0, first).findLast(({ text }) => text.trim() !== '')
-  const header =
-    above !== undefined && isRow(above) && isHeader(above.fields ?? []) ? above : undefined
-  const behind = split.slice(first).filter(({ text }) => text.trim() !== '')
+  const header = headerAbove(first)
+  const behind = sent.slice(first).filter(({ text }) => text.trim() !== '')
   const skipLines = header === undefined ? first : header.line - 1
   return {
     delimiter,
@@ -90,10 +91,49 @@ function toTable(lines: readonly string[], path: string): Table {
     preamble: lines.slice(0, skipLines),
     header: header?.fields?.map((name) => name.trim()),
     width,
-    yearDigits: isLong ? 4 : 2,
-    rows: behind.filter(isRow).map(({ fields = [] }) => fields.map((field) => field.trim())),
+    yearDigits: short.length > 0 ? 2 : 4,
+    rows: behind.filter(isRow).map(({ fields = [] }) => {
+      return fields.map((field, at) => (short.includes(at) ? toLongYear(field) : field).trim())
+    }),
     others: behind.filter((one) => !isRow(one)).map(({ line, text }) => ({ line, text })),
   }
+}
+
+/** Day and month in either order, and a year of two digits. */
+const shortYear = /^(0?[1-9]|[12]\d|3[01])([/.-])(0?[1-9]|[12]\d|3[01])\2\d\d(?!\d)/
+
+function toLongYear(field: string): string {
+  return shortYear.test(field.trim()) ? withLongYear(field) : field
+}
+
+/** Of a column of dates, at least so many fields are one. */
+const datesMin = 0.9
+
+/**
+ * Places of columns whose dates have years of two digits: none where another column has dates of four. A
+ * column that is named as an identifier is one only where no other is.
+ */
+function shortColumns(
+  rows: readonly SplitLine[],
+  header: SplitLine | undefined,
+): readonly number[] {
+  const fieldsAt = (at: number, count: number) =>
+    rows.slice(0, count).map(({ fields = [] }) => (fields[at] as string).trim())
+  const isDate = (text: string) => shortYear.test(text) || (isTime(text) && !/^\d+$/.test(text))
+  const dates = (rows[0]?.fields ?? []).flatMap((_, at) => {
+    const texts = fieldsAt(at, shownLines).filter((text) => text !== '')
+    if (texts.length === 0 || !texts.slice(0, 10).some(isDate)) return []
+    return texts.filter(isDate).length < datesMin * texts.length ? [] : [at]
+  })
+  const short = dates.filter((at) => fieldsAt(at, rows.length).some((text) => shortYear.test(text)))
+  if (short.length < dates.length) return []
+  const others = short.filter((at) => !isIdentifier(toWord(header?.fields?.[at] ?? '')))
+  return others.length > 0 ? others : short
+}
+
+function isIdentifier(word: string): boolean {
+  const { meter, account, site } = columnWords
+  return [meter, account, site].some((words) => words.test(word))
 }
 
 /** The commonest number of columns, and how many lines have it. */

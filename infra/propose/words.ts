@@ -1,3 +1,14 @@
+/** Words without accents and marks: `MeterID` is `meter id`, `Zählpunkt-Nr.` is `zahlpunkt nr`. */
+export function toWord(name: string): string {
+  const apart = name.replace(/(\p{Ll}{2})(\p{Lu})/gu, '$1 $2')
+  const plain = apart.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
+  return plain
+    .replace(/ø/g, 'o')
+    .replace(/æ/g, 'ae')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+}
+
 /** Words in names of columns, as `toWord` writes them, by what the column holds. */
 export const columnWords = {
   meter:

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from './clickhouse.js'
-import { catchUp } from './replicas.js'
-import type { Sql } from './sql.js'
+import { catchUp, hasReplicas, refuseUnsure } from './replicas.js'
+import { type Sql, sql } from './sql.js'
 
 /** An attempt to claim a number of a table. */
 export interface Bid {
@@ -53,7 +53,13 @@ export async function claimNext<T>(
   table: string,
   next: () => Promise<Bid | undefined>,
 ): Promise<readonly T[]> {
-  let bid = await next()
+  const nextSure = async () => {
+    const bid = await next()
+    // What it has seen may be gone soon: the number behind it would leave a gap.
+    if (await hasReplicas(store)) await refuseUnsure(store, sql`table = ${table}`)
+    return bid
+  }
+  let bid = await nextSure()
   let losses = 0
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     if (bid === undefined) return []
@@ -61,7 +67,7 @@ export async function claimNext<T>(
     if (rows.length > 0) return rows
     await sleep(Math.random() * Math.min(2 ** attempt, pauseMsMax))
     const { own, token } = bid
-    bid = await next()
+    bid = await nextSure()
     losses = bid?.token === token ? losses + 1 : 0
     const late = await store.rows<T>({ sql: own })
     if (late.length > 0) return late

@@ -37,9 +37,7 @@ export async function hasReplicas(store: Store): Promise<boolean> {
 
 /**
  * Returns whether a table was behind. The engine reads the queue before the pointer: what is pulled in between is
- * in neither, and a second look finds it in the queue. Throws `STORE_UNREACHABLE` while the server shows rows of
- * an insert in whose middle it lost Keeper: it keeps them for five minutes before it asks Keeper whether
- * they were stored, and drops them if not.
+ * in neither, and a second look finds it in the queue. Throws `STORE_UNREACHABLE` as `refuseUnsure` does.
  */
 export async function catchUp(
   store: Store,
@@ -47,21 +45,32 @@ export async function catchUp(
   where: Sql = sql`1`,
 ): Promise<boolean> {
   const some = tables === undefined ? sql`1` : sql`table IN ${literal(tables)}`
-  const look = (is: Sql) =>
+  const look = () =>
     store.rows<{ table: string; is_unsure: number }>({
       sql: sql`SELECT table, parts_to_check > 0 AS is_unsure FROM system.replicas
-        WHERE database = currentDatabase() AND ${some} AND ${where} AND (${is})`,
+        WHERE database = currentDatabase() AND ${some} AND ${where}
+        AND (is_readonly OR queue_size > 0 OR log_pointer <= log_max_index OR is_unsure)`,
     })
-  const isBehind = sql`is_readonly OR queue_size > 0 OR log_pointer <= log_max_index OR is_unsure`
-  const found = [...(await look(isBehind)), ...(await look(isBehind))]
+  const found = [...(await look()), ...(await look())]
   const lagging = new Set(found.map(({ table }) => table))
   for (const table of lagging) {
     await store.command({ sql: sql`SYSTEM SYNC REPLICA ${id(table)} LIGHTWEIGHT` })
   }
-  if (!found.some(({ is_unsure }) => is_unsure === 1)) return lagging.size > 0
-  const [unsure] = await look(sql`is_unsure`)
-  if (unsure === undefined) return true
-  const detail = `the server has yet to compare rows of ${unsure.table} with Keeper, for five minutes at most`
+  if (found.some(({ is_unsure }) => is_unsure === 1)) await refuseUnsure(store, some, where)
+  return lagging.size > 0
+}
+
+/**
+ * Throws `STORE_UNREACHABLE` while the server shows rows of an insert in whose middle it lost Keeper: it
+ * keeps them for five minutes before it asks Keeper whether they were stored, and drops them if not.
+ */
+export async function refuseUnsure(store: Store, some: Sql, where: Sql = sql`1`): Promise<void> {
+  const [unsure] = await store.rows<{ table: string }>({
+    sql: sql`SELECT table FROM system.replicas
+      WHERE database = currentDatabase() AND ${some} AND ${where} AND parts_to_check > 0 LIMIT 1`,
+  })
+  if (unsure === undefined) return
+  const detail = `the server has yet to compare parts of ${unsure.table} with Keeper; after an insert without an answer it does so within five minutes`
   throw new Fault('STORE_UNREACHABLE', detail)
 }
 

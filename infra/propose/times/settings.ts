@@ -36,44 +36,46 @@ export function placesOf(times: TimeColumns | undefined): readonly Column[] {
 export function orderOf(
   samples: readonly SentSample[],
   times: TimeColumns,
-  findings: Findings,
+  { findings, isYearLast = true }: { readonly findings: Findings; readonly isYearLast?: boolean },
 ): DateOrder {
   const dates = samples.map(({ fileDate }) => fileDate).sort()
   const shown = findDateOrder(times.time.texts, dates.at(-1) as string)
   if (shown === undefined) return 'MDY'
-  return findings.decide('dateOrder', shown) === 'DMY' ? 'DMY' : 'MDY'
+  const evidence = `${isYearLast ? '' : 'if the year is the last number, '}${shown.evidence}`
+  return findings.decide('dateOrder', { ...shown, evidence }) === 'DMY' ? 'DMY' : 'MDY'
 }
 
-/** A sample may have reads of so many years. */
-const yearsMax = 5
+/** Reads of a sample are of so many years, and surely of no more than so many. */
+const years = { usual: 5, possible: 20 } as const
 
-/** Whether the last number of a date is its year: not where the first one may be it. */
+/** Whether the last number of a date is its year; asked where the first one may be it. */
 export function decideYear(
   samples: readonly SentSample[],
   times: TimeColumns,
   findings: Findings,
-): void {
-  const [latest = ''] = samples
-    .map(({ fileDate }) => fileDate.slice(0, 4))
-    .sort()
-    .reverse()
-  const isYear = (text: string) => {
-    const year = Number(`20${text.slice(-2).padStart(2, '0')}`)
-    return year <= Number(latest) && year > Number(latest) - yearsMax
+): boolean {
+  const latest = Math.max(...samples.map(({ fileDate }) => Number(fileDate.slice(0, 4))))
+  const isYear = (text: string, yearsMax: number) => {
+    const year = 2_000 + Number(text.slice(-2))
+    return year <= latest && year > latest - yearsMax
   }
-  const dates = [...new Set(times.time.texts.flatMap((text) => orderedDate(text) ?? []))]
-  const [shown = ''] = dates
-  const parts = dates.map((date) => date.split('/'))
-  const other = parts.find(([first = '']) => !isYear(first))
-  const isLast = other !== undefined && parts.every(([, , last = '']) => isYear(last))
-  const years = [...new Set(parts.map(([, , last = '']) => last))].sort().join(', ')
-  findings.decide('yearDigits', {
+  const dates = [...new Set(times.time.texts.flatMap((text) => orderedDate(text) ?? []))].map(
+    (date) => date.split('/') as [first: string, second: string, last: string],
+  )
+  const sure = dates.find(
+    ([first, second]) => Number(second) > 12 || !isYear(first, years.possible),
+  )
+  const isLast = sure !== undefined && dates.every(([, , last]) => isYear(last, years.usual))
+  const lasts = [...new Set(dates.map(([, , last]) => last))].sort().join(', ')
+  const asSent = (date: readonly string[]) => date.join('/').replace(/20(..)$/, '$1')
+  const digits = findings.decide('yearDigits', {
     ...(isLast && { value: 2 }),
     evidence: isLast
-      ? `all dates end with ${years}, and ${other[0]} is not a year`
+      ? `all dates end with ${lasts}, and ${asSent(sure)} cannot begin with its year`
       : 'the year may be the first number of a date, or the last one',
-    question: `is the year of ${shown.replace(/20(..)$/, '$1')} its last number? Answer 2 if so, or else change the export`,
+    question: `is the year of ${asSent(dates[0] ?? [])} its last number? Answer 2 if so, or else change the export`,
   })
+  return digits === 2
 }
 
 interface SeriesOptions {

@@ -78,11 +78,11 @@ export const unloadable: readonly (Pick<Layout, 'system' | 'file'> & { readonly 
       ),
       says: /W is an average power/,
     },
-    {
-      system: 'dates whose year may come first',
-      file: yearFirst,
-      says: /yearDigits: is the year of 26\/01\/24 its last number\?/,
-    },
+    ...yearFirst.map((file, at) => ({
+      system: `dates whose year may come first, ${at + 1}`,
+      file,
+      says: /yearDigits: is the year of \d\d\/\d\d\/24 its last number\?/,
+    })),
     {
       system: 'the plain layout with years of two digits',
       file: lines(

@@ -41,13 +41,15 @@ t.test('a part that only one server knows decides nothing', async (t) => {
   t.same([await numbersOf(r1), await numbersOf(r2)], [[1], []], 'the server shows what no log has')
   await t.rejects(createCatchUp(r1)(), {
     ...{ code: 'STORE_UNREACHABLE', retry: true },
-    message: /has yet to compare rows of publication with Keeper/,
+    message: /has yet to compare parts of publication with Keeper/,
   })
+  const own = sql`SELECT claim FROM publication WHERE claim = 'second'`
+  const bid = { token, rows: [rowOf('second')], own }
+  const claim = () => claimNext(r1, 'publication', async () => bid)
+  await t.rejects(claim, { code: 'STORE_UNREACHABLE', retry: true }, 'a job that has begun before')
   await compareWithKeeper(r1)
   await createClock().retried(createCatchUp(r1))
   t.same(await numbersOf(r1), [], 'the rows were not stored')
-  const own = sql`SELECT claim FROM publication WHERE claim = 'second'`
-  const bid = { token, rows: [rowOf('second')], own }
-  t.same(await claimNext(r1, 'publication', async () => bid), [{ claim: 'second' }])
+  t.same(await claim(), [{ claim: 'second' }])
   t.same([await numbersOf(r1), await numbersOf(r2)], [[1], [1]])
 })
