@@ -75,6 +75,8 @@ const settingsAlways = {
   compile_expressions: 0,
   compile_aggregate_expressions: 0,
   compile_sort_description: 0,
+  // To derive comparisons from others took more than half of the analysis of a long statement, as that of bills.
+  optimize_and_compare_chain: 0,
 } as const
 
 /**
