@@ -119,8 +119,9 @@ export const tierAccount = sql`run, if(account_number = '', meter_id, account_nu
 function withAccounts(pricing: Pricing, source: Sql): Sql {
   const counted = (own: Sql) =>
     sql`arrayMap(sum -> if(is_beyond, 0, toInt128(sum)) * finer, ${own})`
-  return sql`SELECT *, arrayMap((earlier, until, own) -> intDiv(earlier + until - own, finer), all_before, used_until, counted_used) AS sums_before,
-        arrayMap((sum, own) -> sum + own, sums_before, own_used) AS sums_through
+  const lines = (array: Sql) => sql`arrayResize(${array}, length(all_before))`
+  return sql`SELECT *, arrayMap((earlier, until, own) -> intDiv(earlier + until - own, finer), all_before, ${lines(sql`used_until`)}, ${lines(sql`counted_used`)}) AS sums_before,
+        arrayMap((sum, own) -> sum + own, sums_before, ${lines(sql`own_used`)}) AS sums_through
       FROM (
         SELECT *, sumForEach(counted_before) OVER account AS all_before,
           sumForEach(counted_used) OVER (account ORDER BY meter_id, first_day ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS used_until

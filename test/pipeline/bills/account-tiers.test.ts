@@ -1,4 +1,5 @@
 import t from 'tap'
+import { bill } from '../../../pipeline/bills/run.js'
 import { customerAt } from '../customers/registering.js'
 import { costsAddUp } from './costs.js'
 import { billRig, steady } from './rig.js'
@@ -98,4 +99,24 @@ t.test('a variance counts what the other meters of the account used, billed or n
     ['n-later', { periodBoundary: '-0.72' }],
     ['o-billed', { unexplained: '-4.04' }],
   ])
+})
+
+t.test('the bills are the same however the engine plans their statements', async (t) => {
+  const columns = 'run, account_number, meter_id, status, toString(total) AS total'
+  await rig.bill({ start: '2026-01-01' }, { tierScope: 'account' })
+  const before = await rig.bills(columns)
+  const as = { query_plan_enable_optimizations: 0 }
+  const { store } = rig
+  const unplanned: typeof store = {
+    ...store,
+    command: (one, body) => store.command({ ...one, settings: { ...one.settings, ...as } }, body),
+  }
+  const context = { ...rig.context({ tierScope: 'account' }), store: unplanned }
+  await bill(context, { cycleId: '7', start: '2026-01-01' })
+  const after = await rig.bills(columns)
+  t.not(after[0]?.['run'], before[0]?.['run'])
+  t.same(
+    after.map((one) => ({ ...one, run: before[0]?.['run'] })),
+    before,
+  )
 })
