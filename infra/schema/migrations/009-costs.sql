@@ -53,7 +53,7 @@ FROM
     FROM
     (
         SELECT *, arrayMap((line, amount) -> arrayMap((cost, at) -> cost + if(at >= closing, amount, 0), line, arrayEnumerate(line)),
-                percent_raw, arrayMap((line, amount) -> amount - line[-1], percent_raw, arraySlice(line_micros, length(prices) + constants + 1, length(percents)))) AS percent_costs,
+                percent_raw, arrayMap((line, amount) -> amount - line[-1], percent_raw, arrayResize(arraySlice(line_micros, length(prices) + constants + 1, length(percents)), length(percents)))) AS percent_costs,
             arrayMap(amount -> arrayMap(until -> intDiv(amount * (until - first_day + 1), last_day - first_day + 1), capped), arraySlice(line_micros, length(prices) + constants + length(percents) + 1)) AS minimum_costs,
             reinterpret(assumeNotNull(dollars), 'Int64') - arraySum(line_micros) AS total_rest
         FROM
@@ -68,7 +68,7 @@ FROM
                         arrayMap((line, rest) -> arrayMap((cost, at) -> cost + if(at >= closing, rest, 0), line, arrayEnumerate(line)),
                             energy_raw, arrayMap((line, amount) -> amount - line[-1], energy_raw, arraySlice(line_micros, 1, length(prices)))),
                         arrayMap((amount, from, to) -> arrayMap(until -> intDiv(amount * least(greatest(until - from + 1, 0), to - from + 1), to - from + 1), untils),
-                            arraySlice(line_micros, length(prices) + 1, constants), arraySlice(from_days, length(prices) + 1, constants), arraySlice(to_days, length(prices) + 1, constants))) AS taxed_costs
+                            arrayResize(arraySlice(line_micros, length(prices) + 1, constants), constants), arraySlice(from_days, length(prices) + 1, constants), arraySlice(to_days, length(prices) + 1, constants))) AS taxed_costs
                     FROM
                     (
                         SELECT *, arrayMap((line, price) -> arrayMap(energy -> toInt64(round(energy * price)), line), energies, if(notEmpty(energies), prices, [])) AS energy_raw
