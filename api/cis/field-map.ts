@@ -46,7 +46,8 @@ const lockTexts: ReadonlyMap<string, boolean> = new Map([
 
 /** A lock that cannot be read is a problem of the record: taken as absent, it would let the customer in. */
 function readLocks(locked: unknown, attemptsRemaining: unknown): Omit<CisRecord, 'record'> {
-  const isLocked = Array.isArray(locked) ? undefined : lockTexts.get(String(locked).toLowerCase())
+  const isLocked =
+    typeof locked === 'object' ? undefined : lockTexts.get(String(locked).toLowerCase())
   const remaining = wholeNumber(attemptsRemaining)
   const problems: CustomerProblem[] = []
   const refuse = (field: string, value: unknown, reason: string) => {

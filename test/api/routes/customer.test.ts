@@ -98,6 +98,7 @@ t.test('a lock that cannot be read lets nobody in', async (t) => {
     [{ locked: 'False' }, 200],
     [{ locked: 0 }, 200],
     [{ locked: 2 }, 503, /locked is not of type boolean \(it is of type number\)/],
+    [{ locked: { toString: 1 } }, 503, /locked is not of type boolean/],
     [{ locked: ['true'] }, 503, /locked is not/],
     [{ locked: 'true' }, 401],
     [{ attemptsRemaining: '2 of 3' }, 503, /attemptsRemaining is not a whole number/],
