@@ -159,10 +159,11 @@ export function createWeather(
     })
     while (await Promise.race([merging.then(() => false), sleep(mergeMsMax, true)])) await lift()
   }
-  const compare = async () => {
-    injectedAt = undefined
-    for (const replica of replicas) await compareWithKeeper(stores[replica])
-  }
+  const compare = () =>
+    inTurn(async () => {
+      injectedAt = undefined
+      for (const replica of replicas) await compareWithKeeper(stores[replica])
+    })
   const inject = (): Settings => {
     injectedAt ??= count
     return keeper.failing()

@@ -64,9 +64,8 @@ export function proposeCsv(samples: readonly SentSample[], options: ProposalCont
   const amounts = wide === undefined ? (amount ? [amount] : []) : values
   const texts = [...amounts, ...(received ? [received] : [])].flatMap((one) => one.texts)
   if (texts.length > 0) findings.decide('decimal', findDecimal(texts, table.delimiter))
-  const isYearLast =
-    times === undefined || table.yearDigits === 4 || decideYear(samples, times, findings)
-  const order = times === undefined ? 'MDY' : orderOf(samples, times, { findings, isYearLast })
+  if (times !== undefined && table.yearDigits === 2) decideYear(samples, times, findings)
+  const order = times === undefined ? 'MDY' : orderOf(samples, times, findings)
   const series = times === undefined ? [] : toSeries(table, { times, meter, order })
   const length = wide?.interval ?? times?.length ?? findLength(series)
   if (times === undefined) options.zoneBy('no file states it')

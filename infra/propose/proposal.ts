@@ -98,7 +98,7 @@ function proposePlain(samples: readonly SentSample[], options: ProposalContext):
   const [, , meter, time, quantity] = columns
   if (meter === undefined || time === undefined) throw new TypeError('the header has matched')
   const times = { time, timeOfDay: undefined, length: undefined }
-  const order = orderOf(samples, times, { findings })
+  const order = orderOf(samples, times, findings)
   const series = toSeries(table, { times, meter: [meter], order })
   const length = findLength(series)
   decideTimes({ times, series, wide: undefined, length, rows: table.rows, order }, options)

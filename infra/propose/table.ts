@@ -68,16 +68,16 @@ function toTable(lines: readonly string[], path: string): Table {
   }
   const sent = lines.map((text, at) => ({ line: at + 1, text, fields: fieldsOf(text, delimiter) }))
   const isRow = ({ fields }: SplitLine) => fields?.length === width
-  const firstOf = (all: readonly SplitLine[]) =>
-    all.findIndex((one) => isRow(one) && isData(one.fields ?? []))
+  const firstBy = (read: (field: string) => string) =>
+    sent.findIndex((one) => isRow(one) && isData(one.fields?.map(read) ?? []))
   const headerAbove = (at: number) => {
     const above = sent.slice(0, at).findLast(({ text }) => text.trim() !== '')
     return above !== undefined && isRow(above) && isHeader(above.fields ?? []) ? above : undefined
   }
-  const asLong = firstOf(sent.map((one) => ({ ...one, fields: one.fields?.map(toLongYear) })))
+  const asLong = firstBy(withLongYear)
   const short =
     asLong === -1 ? [] : shortColumns(sent.slice(asLong).filter(isRow), headerAbove(asLong))
-  const first = short.length > 0 ? asLong : firstOf(sent)
+  const first = short.length > 0 ? asLong : firstBy((field) => field)
   if (first === -1) {
     const remedy = 'send a sample with rows that have a date or time, and a number'
     throw new Fault('NO_ROWS', `${path} has no row with a date and a number; ${remedy}`)
@@ -93,17 +93,14 @@ function toTable(lines: readonly string[], path: string): Table {
     width,
     yearDigits: short.length > 0 ? 2 : 4,
     rows: behind.filter(isRow).map(({ fields = [] }) => {
-      return fields.map((field, at) => (short.includes(at) ? toLongYear(field) : field).trim())
+      return fields.map((field, at) => (short.includes(at) ? withLongYear(field) : field).trim())
     }),
     others: behind.filter((one) => !isRow(one)).map(({ line, text }) => ({ line, text })),
   }
 }
 
-/** Day and month in either order, and a year of two digits. */
-const shortYear = /^(0?[1-9]|[12]\d|3[01])([/.-])(0?[1-9]|[12]\d|3[01])\2\d\d(?!\d)/
-
-function toLongYear(field: string): string {
-  return shortYear.test(field.trim()) ? withLongYear(field) : field
+function hasShortYear(text: string): boolean {
+  return withLongYear(text) !== text
 }
 
 /** Of a column of dates, at least so many fields are one. */
@@ -119,13 +116,13 @@ function shortColumns(
 ): readonly number[] {
   const fieldsAt = (at: number, count: number) =>
     rows.slice(0, count).map(({ fields = [] }) => (fields[at] as string).trim())
-  const isDate = (text: string) => shortYear.test(text) || (isTime(text) && !/^\d+$/.test(text))
+  const isDate = (text: string) => hasShortYear(text) || (isTime(text) && !/^\d+$/.test(text))
   const dates = (rows[0]?.fields ?? []).flatMap((_, at) => {
     const texts = fieldsAt(at, shownLines).filter((text) => text !== '')
     if (texts.length === 0 || !texts.slice(0, 10).some(isDate)) return []
     return texts.filter(isDate).length < datesMin * texts.length ? [] : [at]
   })
-  const short = dates.filter((at) => fieldsAt(at, rows.length).some((text) => shortYear.test(text)))
+  const short = dates.filter((at) => fieldsAt(at, rows.length).some(hasShortYear))
   if (short.length < dates.length) return []
   const others = short.filter((at) => !isIdentifier(toWord(header?.fields?.[at] ?? '')))
   return others.length > 0 ? others : short

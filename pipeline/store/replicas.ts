@@ -44,11 +44,11 @@ export async function catchUp(
   tables?: readonly string[],
   where: Sql = sql`1`,
 ): Promise<boolean> {
-  const some = tables === undefined ? sql`1` : sql`table IN ${literal(tables)}`
+  const which = tables === undefined ? where : sql`table IN ${literal(tables)} AND ${where}`
   const look = () =>
     store.rows<{ table: string; is_unsure: number }>({
       sql: sql`SELECT table, parts_to_check > 0 AS is_unsure FROM system.replicas
-        WHERE database = currentDatabase() AND ${some} AND ${where}
+        WHERE database = currentDatabase() AND ${which}
         AND (is_readonly OR queue_size > 0 OR log_pointer <= log_max_index OR is_unsure)`,
     })
   const found = [...(await look()), ...(await look())]
@@ -56,18 +56,19 @@ export async function catchUp(
   for (const table of lagging) {
     await store.command({ sql: sql`SYSTEM SYNC REPLICA ${id(table)} LIGHTWEIGHT` })
   }
-  if (found.some(({ is_unsure }) => is_unsure === 1)) await refuseUnsure(store, some, where)
+  if (found.some(({ is_unsure }) => is_unsure === 1)) await refuseUnsure(store, which)
   return lagging.size > 0
 }
 
 /**
- * Throws `STORE_UNREACHABLE` while the server shows rows of an insert in whose middle it lost Keeper: it
- * keeps them for five minutes before it asks Keeper whether they were stored, and drops them if not.
+ * Throws `STORE_UNREACHABLE` while the server shows rows of an insert in whose middle it lost Keeper: it keeps
+ * them for five minutes before it asks Keeper whether they were stored, and drops them if not. `which` picks
+ * the tables in `system.replicas`.
  */
-export async function refuseUnsure(store: Store, some: Sql, where: Sql = sql`1`): Promise<void> {
+export async function refuseUnsure(store: Store, which: Sql): Promise<void> {
   const [unsure] = await store.rows<{ table: string }>({
     sql: sql`SELECT table FROM system.replicas
-      WHERE database = currentDatabase() AND ${some} AND ${where} AND parts_to_check > 0 LIMIT 1`,
+      WHERE database = currentDatabase() AND ${which} AND parts_to_check > 0 LIMIT 1`,
   })
   if (unsure === undefined) return
   const detail = `the server has yet to compare parts of ${unsure.table} with Keeper; after an insert without an answer it does so within five minutes`

@@ -36,13 +36,21 @@ export function placesOf(times: TimeColumns | undefined): readonly Column[] {
 export function orderOf(
   samples: readonly SentSample[],
   times: TimeColumns,
-  { findings, isYearLast = true }: { readonly findings: Findings; readonly isYearLast?: boolean },
+  findings: Findings,
 ): DateOrder {
-  const dates = samples.map(({ fileDate }) => fileDate).sort()
-  const shown = findDateOrder(times.time.texts, dates.at(-1) as string)
+  const shown = findDateOrder(times.time.texts, latestOf(samples))
   if (shown === undefined) return 'MDY'
-  const evidence = `${isYearLast ? '' : 'if the year is the last number, '}${shown.evidence}`
+  const asks = findings.all.some(({ setting, question }) => setting === 'yearDigits' && question)
+  const evidence = `${asks ? 'if the year is the last number, ' : ''}${shown.evidence}`
   return findings.decide('dateOrder', { ...shown, evidence }) === 'DMY' ? 'DMY' : 'MDY'
+}
+
+/** The date of the latest sample, `YYYY-MM-DD`. */
+function latestOf(samples: readonly SentSample[]): string {
+  return samples
+    .map(({ fileDate }) => fileDate)
+    .sort()
+    .at(-1) as string
 }
 
 /** Reads of a sample are of so many years, and surely of no more than so many. */
@@ -53,8 +61,8 @@ export function decideYear(
   samples: readonly SentSample[],
   times: TimeColumns,
   findings: Findings,
-): boolean {
-  const latest = Math.max(...samples.map(({ fileDate }) => Number(fileDate.slice(0, 4))))
+): void {
+  const latest = Number(latestOf(samples).slice(0, 4))
   const isYear = (text: string, yearsMax: number) => {
     const year = 2_000 + Number(text.slice(-2))
     return year <= latest && year > latest - yearsMax
@@ -68,14 +76,13 @@ export function decideYear(
   const isLast = sure !== undefined && dates.every(([, , last]) => isYear(last, years.usual))
   const lasts = [...new Set(dates.map(([, , last]) => last))].sort().join(', ')
   const asSent = (date: readonly string[]) => date.join('/').replace(/20(..)$/, '$1')
-  const digits = findings.decide('yearDigits', {
+  findings.decide('yearDigits', {
     ...(isLast && { value: 2 }),
     evidence: isLast
       ? `all dates end with ${lasts}, and ${asSent(sure)} cannot begin with its year`
       : 'the year may be the first number of a date, or the last one',
     question: `is the year of ${asSent(dates[0] ?? [])} its last number? Answer 2 if so, or else change the export`,
   })
-  return digits === 2
 }
 
 interface SeriesOptions {

@@ -22,7 +22,8 @@ const yearFirst = /^\d{4}[/.]\d{1,2}[/.]\d{1,2}(?!\d)/
 const noFraction = /(:\d\d)\.0+$/
 const sentClock =
   /^(?<hour>\d{1,2})[:.]?(?<minute>\d\d)(?:[:.]?(?<second>\d\d))?(?:\.0+)?(?: ?(?<half>[ap])\.?m\.?)?(?: ?(?<offset>z|[+-]\d\d:?\d\d))?$/i
-const shortYear = /^(\d{1,2})([/.-])(\d{1,2})\2(\d\d)(?!\d)/
+/** Day and month in either order, and a year of two digits. */
+const shortYear = /^(0?[1-9]|[12]\d|3[01])([/.-])(0?[1-9]|[12]\d|3[01])\2(\d\d)(?!\d)/
 const behindDate = /^(\d{4}-\d\d-\d\d) (.*m\.?)$/i
 
 /** A timestamp as the plain layout has it, of what systems write; other texts stay as they are. */

@@ -3,53 +3,28 @@ import { berlin, chicago, comma, europe, type Layout, layout, lines, spring } fr
 /** `28.03.26` of `28.03.2026`. */
 const short = (date: string) => date.replace(/20(\d\d)$/, '$1')
 
+/** The rows of a spreadsheet of an American utility. */
+function american(
+  system: string,
+  meters: readonly string[],
+  write: (date: string) => string = short,
+): Layout {
+  return layout({ system, zone: chicago }, ['Meter,Interval Start,kWh'], {
+    ...{ meters, days: spring, minutes: 60 },
+    row: ({ meter, start, quantity }, at) =>
+      `${meter},${write(at(start).mdy)} ${at(start).hm},${quantity}`,
+  })
+}
+
 /** Samples whose dates have years of two digits, as a spreadsheet writes them. */
 export const shortYears: readonly Layout[] = [
-  layout(
-    { system: 'spreadsheet of an American utility', zone: chicago },
-    ['Meter,Interval Start,kWh'],
-    {
-      meters: ['M1', 'M2'],
-      days: spring,
-      minutes: 60,
-      row: ({ meter, start, quantity }, at) =>
-        `${meter},${short(at(start).mdy)} ${at(start).hm},${quantity}`,
-    },
-  ),
-  layout(
-    { system: 'short years beside identifiers like dates', zone: chicago },
-    ['Meter,Interval Start,kWh'],
-    {
-      meters: ['12-01-26', '12-02-26'],
-      days: spring,
-      minutes: 60,
-      row: ({ meter, start, quantity }, at) =>
-        `${meter},${short(at(start).mdy)} ${at(start).hm},${quantity}`,
-    },
-  ),
-  layout(
-    { system: 'short years beside serial numbers that begin with a year', zone: chicago },
-    ['Meter,Interval Start,kWh'],
-    {
-      meters: ['20190001', '20190002', '20190615'],
-      days: spring,
-      minutes: 60,
-      row: ({ meter, start, quantity }, at) =>
-        `${meter},${short(at(start).mdy)} ${at(start).hm},${quantity}`,
-    },
-  ),
-  layout(
-    { system: 'short years, and long ones from the second day on', zone: chicago },
-    ['Meter,Interval Start,kWh'],
-    {
-      meters: ['M1', 'M2'],
-      days: spring,
-      minutes: 60,
-      row: ({ meter, start, quantity }, at) => {
-        const date = at(start).mdy
-        return `${meter},${date.startsWith('03/07') ? short(date) : date} ${at(start).hm},${quantity}`
-      },
-    },
+  american('spreadsheet of an American utility', ['M1', 'M2']),
+  american('short years beside identifiers like dates', ['12-01-26', '12-02-26']),
+  american('short years beside serial numbers that begin with a year', [
+    ...['20190001', '20190002', '20190615'],
+  ]),
+  american('short years, and long ones from the second day on', ['M1', 'M2'], (date) =>
+    date.startsWith('03/07') ? short(date) : date,
   ),
   layout(
     { system: 'spreadsheet of a German utility', zone: berlin, answers: { stamp: 'start' } },

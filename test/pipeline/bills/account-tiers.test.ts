@@ -105,11 +105,13 @@ t.test('the bills are the same however the engine plans their statements', async
   const columns = 'run, account_number, meter_id, status, toString(total) AS total'
   await rig.bill({ start: '2026-01-01' }, { tierScope: 'account' })
   const before = await rig.bills(columns)
-  const as = { query_plan_enable_optimizations: 0 }
   const { store } = rig
   const unplanned: typeof store = {
     ...store,
-    command: (one, body) => store.command({ ...one, settings: { ...one.settings, ...as } }, body),
+    command: (one, body) => {
+      const settings = { ...one.settings, query_plan_enable_optimizations: 0 }
+      return store.command({ ...one, settings }, body)
+    },
   }
   const context = { ...rig.context({ tierScope: 'account' }), store: unplanned }
   await bill(context, { cycleId: '7', start: '2026-01-01' })
