@@ -31,7 +31,7 @@ const callsAtOnce = 5
 /**
  * Lets customers of every family call until they are known, whatever is killed: a registration that
  * was lost with the queue comes again with the customer's next call, and so does many a one that
- * was not.
+ * was not. Nobody calls while a worker is behind, so that the last one is known in time.
  */
 export function createCustomerCalls(rig: Rig, files: readonly PlannedFile[]): CustomerCalls {
   const queues = createQueues({ redisUrl: rig.stack.redisUrl, prefix: rig.profile.database })
@@ -48,6 +48,8 @@ export function createCustomerCalls(rig: Rig, files: readonly PlannedFile[]): Cu
     calls++
   }
   const turn = async () => {
+    const { waiting = 0 } = (await queues.counts()).register
+    if (waiting >= callsAtOnce) return
     const ids = await known()
     const due = all().filter(({ clientId }) => !ids.has(clientId))
     const ready = due.filter(({ after }) => after === undefined || ids.has(after))
