@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Mdm } from '../schemas/gateway/history.js'
 import type { Profile } from '../schemas/settings/profile.js'
@@ -16,8 +17,9 @@ import { pushSource, uploadSource } from './intake/arrive.js'
 import { createLedger } from './ledger/ledger.js'
 import { reportMachine, runsElsewhere } from './machine.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
-import { idsOf, type JobData, type JobName, jobId } from './queues/jobs.js'
+import { idsOf, type JobData, type JobName, jobId, registrationsMax } from './queues/jobs.js'
 import { alone, keepRepeating } from './queues/repeat.js'
+import { runTogether } from './queues/together.js'
 import type { Tracing } from './queues/tracing.js'
 import { createSources } from './sources/drivers.js'
 import { fetch } from './steps/fetch.js'
@@ -30,6 +32,7 @@ import { quarantineSource, reprocess } from './steps/reprocess.js'
 import { retain, retainMachine } from './steps/retain.js'
 import { settle } from './steps/settle.js'
 import { sweep, sweepMachine } from './steps/sweep.js'
+import { batchesOf } from './store/batches.js'
 import { createStore, type StoreAddress } from './store/clickhouse.js'
 import { createCatchUp } from './store/replicas.js'
 import { buildAllDays } from './usage/days/build.js'
@@ -63,20 +66,31 @@ export interface WorkerOptions {
  * others keep two cores busy.
  */
 const loadsAtOnce = 3
-const registersAtOnce = 4
+/** All of them in one run: a hundred new customers take as long as two who come one after the other. */
+const registersTogether = 100
 /** More than one, so that a slow source does not block the others. */
 const fetchesAtOnce = 4
 const historiesAtOnce = 4
+
+/** A poll is a task where it finds something, registrations are one together. */
+const tasksOfTheirOwn: readonly JobName[] = ['poll', 'register']
 
 /** Builds the context of the pipeline and one consumer for each queue. */
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
   const context = createContext(options)
   const { profile, redisUrl, log } = options
   const polled = new Map<string, Remembered>()
+  const catchUp = createCatchUp(context.store)
+  const asTask = (task: string, step: () => Promise<void>) =>
+    context.store.runTask(task, async () => {
+      await catchUp()
+      await step()
+    })
   const steps: { readonly [N in JobName]: (data: JobData<N>) => Promise<void> } = {
     poll: async ({ source }) => {
       const remembered = polled.get(source) ?? { stability: new Map() }
       polled.set(source, remembered)
+      await catchUp()
       await pollWhenDue(context, source, remembered)
     },
     fetch: ({ arrival }) => fetch(context, arrival),
@@ -93,7 +107,10 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     verify: async ({ night = false }) => {
       await verifyAndReport(context, { files: false, days: night })
     },
-    register: (data) => registerAll(context, data),
+    register: runTogether(
+      (jobs) => asTask(`register-${randomUUID()}`, () => registerAll(context, jobs)),
+      registersTogether,
+    ),
     backfill: ({ meterId }) => backfill(context, meterId),
     due: async () => {
       await queueDue(context)
@@ -107,7 +124,6 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     retain: () => retainMachine(context),
     verify: () => verifyMachine(context),
   }
-  const catchUp = createCatchUp(context.store)
   const shared = profile.database
   /** Queues of the jobs that each machine runs for its own disk. */
   const own = `${shared}:${context.machine}`
@@ -125,12 +141,8 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
         const task = prefix === shared ? one : `${one}-${context.machine}`
         const step: (data: JobData<N>) => Promise<void> =
           prefix === shared ? steps[name] : ownSteps[name as keyof typeof ownSteps]
-        const run = async () => {
-          await catchUp()
-          await step(data)
-        }
-        // A poll runs as a task where it finds something.
-        await (name === 'poll' ? run() : context.store.runTask(task, run))
+        const run = () => step(data)
+        await (tasksOfTheirOwn.includes(name) ? run() : asTask(task, run))
       },
       isForOthers: async (data) =>
         'machine' in data && (await runsElsewhere(context, data.machine)),
@@ -167,7 +179,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     consume('retain', 1),
     consume('alert', 1),
     consume('verify', 1),
-    consume('register', registersAtOnce),
+    consume('register', registersTogether),
     consume('backfill', historiesAtOnce),
     consume('due', 1),
     consume('bill', 1),
@@ -234,16 +246,36 @@ function createContext(options: WorkerOptions): PipelineContext {
   }
 }
 
-/** History is requested after the meter is registered, so that none of its rows are dropped. */
+/**
+ * Jobs in their order: what one says of an account that another closes is added before. History is requested after
+ * the meter is registered, so that none of its rows are dropped.
+ */
 async function registerAll(
   context: PipelineContext,
-  { customers, closed = [] }: JobData<'register'>,
+  jobs: readonly JobData<'register'>[],
 ): Promise<void> {
-  await register(context, customers)
-  await endClients(context, closed, 'closed')
+  const customers = jobs.flatMap((job) => job.customers)
+  for (const some of untilClosed(jobs)) {
+    await register(
+      context,
+      some.flatMap((job) => job.customers),
+    )
+    await endClients(context, some.at(-1)?.closed ?? [], 'closed')
+  }
   await queueClaim(context)
   if (context.mdm === undefined) return
-  for (const meterId of await openHistory(context, customers)) {
-    await context.queues.add('backfill', { v: 1, meterId })
+  for (const some of batchesOf(customers, registrationsMax)) {
+    for (const meterId of await openHistory(context, some))
+      await context.queues.add('backfill', { v: 1, meterId })
   }
+}
+
+/** Each part ends with a job that closes accounts, except the last one, which may not. */
+function untilClosed(jobs: readonly JobData<'register'>[]): readonly JobData<'register'>[][] {
+  const parts: JobData<'register'>[][] = [[]]
+  for (const job of jobs) {
+    parts.at(-1)?.push(job)
+    if (job.closed !== undefined && job.closed.length > 0) parts.push([])
+  }
+  return parts
 }

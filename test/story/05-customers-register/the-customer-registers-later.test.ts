@@ -140,6 +140,34 @@ t.test('a job on the queue registers too, as the gateway will do it', async (t) 
   t.match(await registered(), [{ meter_id: 'by-job', valid_from: null }])
 })
 
+t.test('customers who come while others are registered are registered together', async (t) => {
+  const queues = createQueues({ redisUrl: story.stack.redisUrl, prefix: 'story' })
+  t.teardown(queues.close)
+  const ids = Array.from({ length: 60 }, (_, at) => `wave-${at}`)
+  const callOf = (clientId: string) => ({
+    v: 1 as const,
+    customers: [customerAt({ clientId, accountNumber: clientId, meterId: clientId })],
+  })
+  const factsOf = (clientId: string) =>
+    story.store.rows<{ kind: string; recorded_at: string }>({
+      sql: `SELECT kind, recorded_at FROM registration_fact WHERE startsWith(client_id, {clientId:String})
+        ORDER BY at`,
+      parameters: { clientId },
+    })
+  await Promise.all(ids.map((clientId) => queues.add('register', callOf(clientId))))
+  await until(async () => (await factsOf('wave-')).length === ids.length)
+  const inserts = new Set((await factsOf('wave-')).map((fact) => fact.recorded_at))
+  t.ok(inserts.size < ids.length / 4, `${inserts.size} inserts`)
+
+  const [back = '', gone = '', busy = ''] = ids.slice(-3)
+  const closed = (clientId: string) => ({ v: 1 as const, customers: [], closed: [clientId] })
+  const jobs = [callOf(busy), callOf(back), closed(back), callOf(back), callOf(gone), closed(gone)]
+  for (const job of jobs) await queues.add('register', job)
+  const kindsOf = async (clientId: string) => (await factsOf(clientId)).map(({ kind }) => kind)
+  await until(async () => (await kindsOf(gone)).includes('closed'))
+  t.same(await kindsOf(back), ['seen', 'closed', 'seen'], 'in the order of the jobs')
+})
+
 t.test('names and addresses are nowhere: not in the store, the queue or the logs', async (t) => {
   await story.store.command({ sql: 'SELECT 1' })
   const personal = sampleSite()

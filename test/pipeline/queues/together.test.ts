@@ -1,0 +1,64 @@
+import t from 'tap'
+import { runTogether } from '../../../pipeline/queues/together.js'
+import { Fault } from '../../../schemas/fault.js'
+
+/** A run that goes on until it is released, and what each was asked to run. */
+function createRuns(failing: (items: readonly number[]) => Error | undefined = () => undefined) {
+  const runs: (readonly number[])[] = []
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  let running = 0
+  const run = async (items: readonly number[]) => {
+    runs.push(items)
+    running++
+    if (running > 1) throw new Error('two runs at once')
+    if (runs.length === 1) await released
+    running--
+    const error = failing(items)
+    if (error !== undefined) throw error
+  }
+  return { runs, run, release }
+}
+
+t.test('what comes while a run is under way runs together, in its order', async (t) => {
+  const { runs, run, release } = createRuns()
+  const ask = runTogether(run, 3)
+  const asked = [1, 2, 3, 4, 5].map(ask)
+  t.same(runs, [[1]], 'the first does not wait for others')
+  release()
+  await Promise.all(asked)
+  t.same(runs, [[1], [2, 3, 4], [5]])
+  await ask(6)
+  t.same(runs.at(-1), [6], 'and so does one that comes later')
+})
+
+t.test('one whose fault does not pass fails alone', async (t) => {
+  const { runs, run, release } = createRuns((items) =>
+    items.includes(3) ? new TypeError('three') : undefined,
+  )
+  const ask = runTogether(run, 10)
+  const asked = [1, 2, 3, 4].map(ask)
+  release()
+  const ended = await Promise.allSettled(asked)
+  t.same(
+    ended.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
+  )
+  t.same(runs, [[1], [2, 3, 4], [2], [3], [4]])
+})
+
+t.test('a fault that passes is that of all: nothing is asked again while it lasts', async (t) => {
+  const away = new Fault('STORE_UNREACHABLE', 'away')
+  const { runs, run, release } = createRuns((items) => (items.includes(3) ? away : undefined))
+  const ask = runTogether(run, 10)
+  const asked = [1, 2, 3, 4].map(ask)
+  release()
+  const ended = await Promise.allSettled(asked)
+  t.same(
+    ended.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'rejected'],
+  )
+  t.same(runs, [[1], [2, 3, 4]])
+})
