@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { withDeadline } from '../pipeline/deadline.js'
-import { recordAct } from '../pipeline/ledger/audit.js'
 import { createSystems, type SystemFailure, type Systems } from '../pipeline/ledger/systems.js'
 import { createQueues } from '../pipeline/queues/bullmq.js'
 import type { Tracing } from '../pipeline/queues/tracing.js'
@@ -16,7 +15,8 @@ import { createAccounts } from './access/basic-auth.js'
 import { createLocks } from './access/locks.js'
 import { createPseudonymizer } from './access/pseudonym.js'
 import { createAmi } from './ami/drivers.js'
-import { type Action, createActions } from './bind/actions.js'
+import { createActions } from './bind/actions.js'
+import { createBindAudit } from './bind/audit.js'
 import { createBind, createBindOutcome } from './bind/bind.js'
 import { createCis } from './cis/drivers.js'
 import { type GuardedCis, guardCis } from './cis/guard.js'
@@ -266,7 +266,7 @@ function createBindParts(
     actions: createActions({ store, key, now }),
     rules: bind,
     accountOf: createAccounts(bind),
-    audit: (who: string, action: Action) => recordBind(store, who, action),
+    audit: createBindAudit(store),
     pseudonymize: createPseudonymizer(key),
     inFlightMs: callMsMax(amiSettings) + claimMs,
     now,
@@ -281,13 +281,6 @@ function createBindParts(
     ],
     close: () => ami.close(),
   }
-}
-
-/** Records an action before it is sent to the head-end; its hub is stored with the action. */
-async function recordBind(store: Store, who: string, action: Action): Promise<void> {
-  const what = action.actionCode === 1 ? 'bind' : 'unbind'
-  const detail = `${what} at meter ${action.meterId}`
-  await recordAct(store, { who, via: 'gateway' }, { act: 'bind', subject: action.claim, detail })
 }
 
 function wrongCrc(): Fault {

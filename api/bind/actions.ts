@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
+import { runTogether } from '../../pipeline/queues/together.js'
 import { claimOnce } from '../../pipeline/store/claim.js'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { createCodec, dateTime, integer, plain, type Row } from '../../pipeline/store/columns.js'
@@ -43,6 +44,9 @@ export interface Actions {
   record(action: Action, outcome: { state: ActionState; reason: string }): Promise<Action>
 }
 
+/** Outcomes that are stored in one insert: each insert of its own is a part to merge. */
+const outcomesTogether = 100
+
 export function createActions({ store, key, now }: ActionsOptions): Actions {
   const recent = async (macAddress: string) => {
     const rows = await store.rows<Row>({
@@ -63,6 +67,7 @@ export function createActions({ store, key, now }: ActionsOptions): Actions {
     ]
     return createHmac('sha256', key).update(JSON.stringify(parts)).digest('hex')
   }
+  const write = runTogether<Row>((rows) => store.insert('bind_action', rows), outcomesTogether)
   return {
     recent,
     hashOf,
@@ -92,7 +97,7 @@ export function createActions({ store, key, now }: ActionsOptions): Actions {
     record: async (action, { state, reason }) => {
       const version = action.version + (state === 'success' ? successVersions : 1)
       const recorded = { ...action, state, reason, version }
-      await store.insert('bind_action', [codec.toRow(recorded)])
+      await write(codec.toRow(recorded))
       return recorded
     },
   }

@@ -16,9 +16,12 @@ export async function unregisterCommand(
     const store = createStore(stack.store)
     const { profile } = stack
     const zone = createZone(profile.timeZone)
-    const acts = named.map((subject) => ({ act: 'unregister', subject, detail: '' }) as const)
+    const act = { ...commandActor(), act: 'unregister', detail: '' } as const
     try {
-      await recordActs(store, commandActor(), acts)
+      await recordActs(
+        store,
+        named.map((subject) => ({ ...act, subject })),
+      )
       return await endClients({ store, profile, zone, now: () => new Date() }, named, 'left')
     } finally {
       await store.close()

@@ -52,8 +52,7 @@ export interface AuditEntry extends Actor, Act {
  */
 export async function recordActs(
   store: Store,
-  { who, via }: Actor,
-  all: readonly Act[],
+  all: readonly (Actor & Act)[],
 ): Promise<readonly AuditEntry[]> {
   if (all.length === 0) return []
   const claim = randomUUID()
@@ -64,7 +63,7 @@ export async function recordActs(
     const entries: AuditEntry[] = []
     for (const act of all) {
       const before = entries.at(-1)?.hash ?? last?.hash ?? ''
-      const unsealed = { number: first + entries.length, at, who, via, ...act, claim, before }
+      const unsealed = { number: first + entries.length, at, ...act, claim, before }
       entries.push({ ...unsealed, hash: hashOf(unsealed) })
     }
     const own = sql`SELECT * FROM audit_log WHERE number >= ${first} AND claim = ${claim} ORDER BY number`
@@ -75,7 +74,7 @@ export async function recordActs(
 
 /** Records one act. */
 export async function recordAct(store: Store, actor: Actor, act: Act): Promise<AuditEntry> {
-  const [entry] = await recordActs(store, actor, [act])
+  const [entry] = await recordActs(store, [{ ...actor, ...act }])
   return entry as AuditEntry
 }
 

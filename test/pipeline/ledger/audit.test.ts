@@ -18,7 +18,10 @@ t.test('however many write at once, each entry holds the hash of the one before'
   t.same(await followChain(store), { entries: 0, hash: '' })
   await Promise.all([
     ...Array.from({ length: 8 }, (_, at) => recordAct(store, ann, one(at))),
-    recordActs(store, tieline, [one(100), one(101), one(102)]),
+    recordActs(
+      store,
+      [100, 101, 102].map((subject) => ({ ...tieline, ...one(subject) })),
+    ),
   ])
   const rows = await store.rows<{ number: number; subject: string }>({
     sql: 'SELECT number, subject FROM audit_log ORDER BY number',
