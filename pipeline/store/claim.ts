@@ -43,12 +43,35 @@ function afterLosses(bid: Bid, losses: number): Bid {
   return round === 0 ? bid : { ...bid, token: `${bid.token}/${round + 1}` }
 }
 
+/** The latest claim of a process for each table of a store. */
+const claims = new WeakMap<Store, Map<string, Promise<unknown>>>()
+
+/** Runs a claim when those before it have ended: at once all but one would lose, and each loss costs as much as a claim. */
+function inTurn<T>(store: Store, table: string, claim: () => Promise<T>): Promise<T> {
+  const latest = claims.get(store) ?? new Map<string, Promise<unknown>>()
+  claims.set(store, latest)
+  const own = (latest.get(table) ?? Promise.resolve()).then(claim)
+  latest.set(
+    table,
+    own.catch(() => undefined),
+  )
+  return own
+}
+
 /**
  * Claims the next number of a table, which `next` derives again after each loss; nothing where it finds
  * that there is nothing to claim. A replica that lags may show a number that we have only afterwards:
- * whoever sees it as taken also sees that it is ours.
+ * whoever sees it as taken also sees that it is ours. Claims of one process take turns.
  */
-export async function claimNext<T>(
+export function claimNext<T>(
+  store: Store,
+  table: string,
+  next: () => Promise<Bid | undefined>,
+): Promise<readonly T[]> {
+  return inTurn(store, table, () => claimNow<T>(store, table, next))
+}
+
+async function claimNow<T>(
   store: Store,
   table: string,
   next: () => Promise<Bid | undefined>,

@@ -43,6 +43,27 @@ t.test('after a loss the next number is derived again', async (t) => {
   t.same(rows, [{ claim: 'a', number: 4 }])
 })
 
+t.test('claims of one process take turns, so that none loses to another', async (t) => {
+  const { kept, storeOf } = createTokens()
+  const store = storeOf('a')
+  let derived = 0
+  const claim = (table: string) =>
+    claimNext(store, table, async () => {
+      derived++
+      const number = [...kept.keys()].filter((token) => token.startsWith(table)).length + 1
+      return { token: `${table}-${number}`, rows: [{ claim: 'a' }], own: sql`SELECT 1` }
+    })
+  const failed = claimNext(store, 'x', async () => {
+    throw new Error('no answer')
+  })
+  await Promise.all([
+    t.rejects(failed, { message: 'no answer' }),
+    ...['x', 'x', 'y', 'x', 'y'].map(claim),
+  ])
+  t.same([...kept.keys()].toSorted(), ['x-1', 'x-2', 'x-3', 'y-1', 'y-2'])
+  t.equal(derived, 5, 'once for each, also behind one that fails')
+})
+
 t.test('a number whose only copy was lost is claimed again, by one', async (t) => {
   const { kept, storeOf } = createTokens()
   kept.set('x-1', [])
