@@ -12,6 +12,7 @@ import { backfill, backfillSource, failHistory, openHistory } from './customers/
 import { endClients, register } from './customers/registrations.js'
 import { failFile } from './fail-file.js'
 import { logFailure } from './failure.js'
+import { createBegin } from './groups/begin-together.js'
 import { beginEach, gather } from './groups/gather.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
 import { createLedger } from './ledger/ledger.js'
@@ -80,6 +81,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
   const context = createContext(options)
   const { profile, redisUrl, log } = options
   const polled = new Map<string, Remembered>()
+  const begin = createBegin(context, (error) => logFailure(log, { job: 'backfill' }, error))
   const catchUp = createCatchUp(context.store)
   const asTask = (task: string, step: () => Promise<void>) =>
     context.store.runTask(task, async () => {
@@ -111,7 +113,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       (jobs) => asTask(`register-${randomUUID()}`, () => registerAll(context, jobs)),
       registersTogether,
     ),
-    backfill: ({ meterId }) => backfill(context, meterId),
+    backfill: ({ meterId }) => backfill(context, meterId, begin),
     due: async () => {
       await queueDue(context)
       await queueComparisons(context)

@@ -9,6 +9,7 @@ import { addDays, dayAt } from '../../schemas/time/zone.js'
 import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
 import { splitRows } from '../files/rows.js'
+import type { Arrival } from '../ledger/ledger.js'
 import { attempt, writeWhole } from '../sources/disk.js'
 import {
   findArrivalSince,
@@ -75,9 +76,13 @@ export async function queueOpenHistory(context: PipelineContext): Promise<void> 
 /**
  * Asks the MDM for the history of a meter and submits the answer as a file like any other. The
  * request is recorded first and closed last: after a crash in between, the next attempt finds the
- * file's arrival, or asks again. Faults: the MDM's.
+ * file's arrival, or asks again. `begin` gets the arrival. Faults: the MDM's.
  */
-export async function backfill(context: PipelineContext, meterId: string): Promise<void> {
+export async function backfill(
+  context: PipelineContext,
+  meterId: string,
+  begin: (arrival: Arrival) => void,
+): Promise<void> {
   const [request] = await readHistoryRequests(context.store, [meterId])
   if (context.mdm === undefined || request?.state !== 'open') return
   const path = join(context.folders.backfill, `${hashOf(meterId)}-${request.version}.csv`)
@@ -89,7 +94,7 @@ export async function backfill(context: PipelineContext, meterId: string): Promi
   expectOwnRows(text, meterId)
   await writeWhole(path, (part) => writeFlushed(part, text))
   const { size, mtimeMs } = await attempt(path, () => stat(path))
-  const { arrival } = await context.ledger.claim({
+  const arrival = await context.ledger.claim({
     source: backfillSource,
     name: nameOf(context, request),
     path,
@@ -98,8 +103,8 @@ export async function backfill(context: PipelineContext, meterId: string): Promi
     wholeBy: answer?.isWhole ? 'answer' : '',
     force: false,
   })
-  await end(context, request, { state: 'answered', arrival })
-  await context.queues.add('receive', { v: 1, arrival })
+  await end(context, request, { state: 'answered', arrival: arrival.arrival })
+  begin(arrival)
 }
 
 /**

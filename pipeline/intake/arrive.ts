@@ -1,8 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { isSchedule } from '../../schemas/feed.js'
 import type { Arrival, FileEntry, Ledger } from '../ledger/ledger.js'
-import type { Queues } from '../queues/bullmq.js'
-import { letPass } from '../queues/wait.js'
 import { attempt, ifThere } from '../sources/disk.js'
 
 /** The sources of uploaded files and of files of pushed rows. */
@@ -33,12 +31,8 @@ interface LocalFile {
   readonly path: string
 }
 
-/** Claims and queues; without Redis the claim is enough, because the sweep queues it later. */
-export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arrive {
-  const receive = async ({ arrival }: Arrival) => {
-    await queues.add('receive', { v: 1, arrival }).catch(letPass)
-    return arrival
-  }
+/** Claims and lets begin; without Redis the claim is enough, because the sweep begins it later. */
+export function createArrive(ledger: Ledger, begin: (arrival: Arrival) => void): Arrive {
   const find = async (path: string, pushed?: FileEntry) => {
     const found = await ledger.latest({ path })
     if (found === undefined) return undefined
@@ -56,7 +50,9 @@ export function createArrive(ledger: Ledger, queues: Pick<Queues, 'add'>): Arriv
       return known !== undefined || (await isOfOthers())
     }
     const claimed = await ledger.claimUnless(entry, isRefused)
-    return claimed === undefined ? known : receive(claimed)
+    if (claimed === undefined) return known
+    begin(claimed)
+    return claimed.arrival
   }
   return {
     find: (path) => find(path),

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Intake } from '../../schemas/settings/intake.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { createZone } from '../../schemas/time/zone.js'
+import { createBegin } from '../groups/begin-together.js'
 import { createLedger, type Ledger } from '../ledger/ledger.js'
 import { toReceipt } from '../ledger/receipt.js'
 import { createQueues } from '../queues/bullmq.js'
@@ -45,7 +46,9 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
     prefix: profile.database,
     telemetry: tracing?.telemetry,
   })
-  const arrive = createArrive(ledger, queues)
+  // Its own folders are on this machine.
+  const begin = createBegin({ profile, queues, ledger, sources: new Map() }, onFailure)
+  const arrive = createArrive(ledger, begin)
   const zone = createZone(profile.timeZone)
   const companyCodeOf = (sender: string) => {
     const user = settings.users.find(({ name }) => name === sender)

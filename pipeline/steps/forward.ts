@@ -10,9 +10,12 @@ import { groupFilesMax, onMachine } from '../queues/jobs.js'
 import { submitted } from '../sources/folder.js'
 import { batchesOf } from '../store/batches.js'
 
+/** What the first step of an arrival is queued with. */
+export type Beginning = Pick<PipelineContext, 'profile' | 'queues' | 'sources'>
+
 /** Queues the first step of an arrival: a remote file is fetched before it is received. */
 export function begin(
-  context: PipelineContext,
+  context: Beginning,
   { arrival, source, machine }: Pick<Arrival, 'arrival' | 'source' | 'machine'>,
 ) {
   const isHere = context.sources.get(source)?.fetch === undefined
@@ -24,10 +27,7 @@ export function begin(
 export const smallBytesMax = 1_048_576
 
 /** Queues the first step of arrivals that wait together: small files of reads are gathered. */
-export async function beginAll(
-  context: PipelineContext,
-  arrivals: readonly Arrival[],
-): Promise<void> {
+export async function beginAll(context: Beginning, arrivals: readonly Arrival[]): Promise<void> {
   const small = arrivals.filter((one) => isSmall(context, one))
   const gathered = small.length > 1 ? small : []
   for (const one of arrivals) if (!gathered.includes(one)) await begin(context, one)
@@ -36,7 +36,8 @@ export async function beginAll(
   }
 }
 
-function isSmall({ profile }: PipelineContext, one: Arrival): boolean {
+/** Whether a file may be gathered with others. */
+export function isSmall({ profile }: Beginning, one: Arrival): boolean {
   if (one.bytes > smallBytesMax || one.source === submitted) return false
   if (one.force || one.acceptRejects || one.repairs) return false
   const feed = skimFileName(one.name, profile)?.feed

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { usageHeader } from '../../../infra/demo/usage-rows.js'
+import { createBegin } from '../../../pipeline/groups/begin-together.js'
 import { createArrive } from '../../../pipeline/intake/arrive.js'
 import { createPushes } from '../../../pipeline/intake/pushes.js'
 import { createSubmission } from '../../../pipeline/intake/submit.js'
@@ -111,6 +112,10 @@ async function createRowPushes(rig: Rig) {
   const { redisUrl } = rig.stack
   const ledger = createLedger(rig.store, () => new Date())
   const queues = createQueues({ redisUrl, prefix: rig.profile.database })
+  const onFailure = (error: unknown) => {
+    if (!(error instanceof Fault && error.retry)) throw error
+  }
+  const begin = createBegin({ profile: rig.profile, queues, ledger, sources: new Map() }, onFailure)
   const pushes = await createPushes({
     folder: rig.home.pushed,
     companyCodeOf: () => rig.profile.companyCodes[0] ?? '',
@@ -118,11 +123,9 @@ async function createRowPushes(rig: Rig) {
     gatherSeconds: 1,
     freeDiskBytesMin: 0,
     naming: rig.profile,
-    arrive: createArrive(ledger, queues),
+    arrive: createArrive(ledger, begin),
     now: () => new Date(),
-    onFailure: (error) => {
-      if (!(error instanceof Fault && error.retry)) throw error
-    },
+    onFailure,
   })
   return {
     push: pushes.push,

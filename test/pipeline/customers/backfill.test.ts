@@ -101,6 +101,12 @@ function createLine(t: Test, outside: Outside = {}) {
   return { line: context, queued }
 }
 
+/** Asks for the history of a meter; its file is queued by itself. */
+const fetchHistory = (line: PipelineContext, meterId: string) =>
+  backfill(line, meterId, ({ arrival }) => {
+    line.queues.add('receive', { v: 1, arrival }).catch(() => undefined)
+  })
+
 t.test('the history of a meter is asked for once, and arrives as a file', async (t) => {
   const { line, queued } = createLine(t)
   const meterId = meterIds[0] ?? ''
@@ -109,8 +115,8 @@ t.test('the history of a meter is asked for once, and arrives as a file', async 
   t.same(await openHistory(line, [customer(0)]), [], 'it is open already')
   await queueOpenHistory(line)
   t.same(queued, [{ name: 'backfill', v: 1, meterId }])
-  await Promise.all([backfill(line, meterId)])
-  await backfill(line, meterId)
+  await Promise.all([fetchHistory(line, meterId)])
+  await fetchHistory(line, meterId)
   t.equal(await askedFor(meterId), 1)
   const request = await stateOf(0)
   t.match(request, { state: 'answered' })
@@ -138,7 +144,7 @@ t.test('a later account of a meter has its history asked for again', async (t) =
     await register(line, [tenant])
     t.same(await openHistory(line, [tenant]), at < 2 ? [meterId] : [], `registration ${at}`)
     t.same(await openHistory(line, [tenant]), [], 'once')
-    await backfill(line, meterId)
+    await fetchHistory(line, meterId)
     const request = await stateOf(11)
     t.match(request, { state: 'answered' })
     paths.add((await arrivalsOf(request?.arrival))[0]?.path)
@@ -153,20 +159,18 @@ t.test('whoever dies at any step is followed by one who ends it, with one arriva
   const dyingLedger: Ledger = { ...ledger, claim: killed }
   const lateLedger: Ledger = { ...ledger, claim: (entry) => ledger.claim(entry).then(killed) }
   const dyingStore = { ...store, insert: killed }
-  const queues = { add: killed } as unknown as Queues
   const deaths: Readonly<Record<string, readonly [Partial<PipelineContext>, number]>> = {
     'before the MDM is asked': [{ mdm: { history: killed, close: async () => undefined } }, 1],
     'before the arrival is claimed': [{ ledger: dyingLedger }, 2],
     'behind the claim': [{ ledger: lateLedger }, 1],
     'before the end is written': [{ store: dyingStore }, 1],
-    'before the file is queued': [{ queues }, 1],
   }
   for (const [index, [name, [death, asked]]] of Object.entries(deaths).entries()) {
     const meterId = meterIds[index + 1] ?? ''
     const { line } = createLine(t)
     await openHistory(line, [customer(index + 1)])
-    await t.rejects(backfill({ ...line, ...death }, meterId), /killed/, name)
-    await backfill(line, meterId)
+    await t.rejects(fetchHistory({ ...line, ...death }, meterId), /killed/, name)
+    await fetchHistory(line, meterId)
     const request = await stateOf(index + 1)
     t.match(request, { state: 'answered' }, name)
     t.equal((await arrivalsOf(request?.arrival)).length, 1, name)
@@ -177,7 +181,7 @@ t.test('whoever dies at any step is followed by one who ends it, with one arriva
   await openHistory(line, [customer(6)])
   await queueOpenHistory(line)
   t.match(queued, [{ name: 'backfill', meterId: meterIds[6] }], 'the next call opens it')
-  await backfill(line, meterIds[6] ?? '')
+  await fetchHistory(line, meterIds[6] ?? '')
 })
 
 t.test('an unavailable MDM is asked again, and each wrong answer has its reason', async (t) => {
@@ -195,7 +199,7 @@ t.test('an unavailable MDM is asked again, and each wrong answer has its reason'
   } as const
   for (const [kind, code] of Object.entries(faults)) {
     await post(`${mdm.url}/faults`, { kind })
-    const fault = await backfill(line, meterId).then(
+    const fault = await fetchHistory(line, meterId).then(
       () => undefined,
       (error: unknown) => error,
     )
@@ -208,10 +212,10 @@ t.test('an unavailable MDM is asked again, and each wrong answer has its reason'
   t.match(await stateOf(7), { state: 'failed', reason: 'MDM_ANSWER' })
   await post(`${mdm.url}/faults`, { kind: 'missing' })
   t.same(await openHistory(line, [customer(7)]), [meterId], 'what failed is opened again')
-  await backfill(line, meterId)
+  await fetchHistory(line, meterId)
   t.match(await stateOf(7), { state: 'empty', arrival: 0 }, 'it has none of this meter')
   const times = await askedFor(meterId)
-  await backfill(line, meterId)
+  await fetchHistory(line, meterId)
   t.equal(await askedFor(meterId), times, 'and is not asked again')
   t.same(await openHistory(line, [customer(7)]), [])
   await post(`${mdm.url}/faults`, { kind: 'none' })
@@ -234,7 +238,7 @@ t.test('an answer that holds rows of other meters is refused as a whole', async 
   await openHistory(createLine(t).line, [customer(9)])
   for (const [answer, row] of foreign) {
     const mdm = { history: async () => answer, close: async () => undefined }
-    await t.rejects(backfill(createLine(t, { line: { mdm } }).line, meterId), {
+    await t.rejects(fetchHistory(createLine(t, { line: { mdm } }).line, meterId), {
       code: 'MDM_ANSWER',
       detail: `row ${row} of the MDM's answer is for another meter than the requested one`,
     })
@@ -245,7 +249,7 @@ t.test('an answer that holds rows of other meters is refused as a whole', async 
     history: async () => ({ ...whole, format: 'csv', text }) as const,
     close: async () => undefined,
   }
-  await backfill(createLine(t, { line: { mdm } }).line, meterId)
+  await fetchHistory(createLine(t, { line: { mdm } }).line, meterId)
   t.match(await stateOf(9), { state: 'answered' }, 'quotes and blanks make no difference')
 })
 
@@ -264,14 +268,14 @@ t.test('an answer that only the end of the connection ends may have been cut', a
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/usage`
   const { line } = createLine(t, { settings: { url } })
   await openHistory(line, [customer(10)])
-  await backfill(line, meterId)
+  await fetchHistory(line, meterId)
   t.match(await arrivalsOf((await stateOf(10))?.arrival), [{ whole_by: '' }])
 })
 
 t.test('NDJSON becomes the rows of a usage file', async (t) => {
   const { line } = createLine(t, { path: '/usage.ndjson' })
   await openHistory(line, [customer(8)])
-  await backfill(line, meterIds[8] ?? '')
+  await fetchHistory(line, meterIds[8] ?? '')
   const [file] = await arrivalsOf((await stateOf(8))?.arrival)
   const lines = readFileSync(file?.path ?? '', 'utf8').split('\n')
   t.equal(lines[0], 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit')

@@ -13,10 +13,8 @@ const ledger = createLedger(store, () => new Date())
 const queued: number[] = []
 /** What several gateways have, each of its own. */
 const createOne = () =>
-  createArrive(ledger, {
-    add: async (_, data) => {
-      if ('arrival' in data) queued.push(data.arrival)
-    },
+  createArrive(ledger, ({ arrival }) => {
+    queued.push(arrival)
   })
 
 function place(name: string) {

@@ -89,7 +89,7 @@ t.test('a schedule that confirms the one in force wins over one that came before
 })
 
 t.test('a schedule that has ended may be uploaded again, to come back into force', async (t) => {
-  const arrive = createArrive(context.ledger, context.queues)
+  const arrive = createArrive(context.ledger, () => undefined)
   const path = join(context.folders.uploads, 'DEMO_01012026_BillingCycles.csv')
   const state = await context.ledger.state((await arrive.find(path)) ?? 0)
   if (state === undefined) throw new Error('it is not known while it is on its way')
