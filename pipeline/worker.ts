@@ -111,7 +111,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     },
     register: runTogether(
       (jobs) => asTask(`register-${randomUUID()}`, () => registerAll(context, jobs)),
-      registersTogether,
+      { most: registersTogether, joins: joinsRegistrations },
     ),
     backfill: ({ meterId }) => backfill(context, meterId, begin),
     due: async () => {
@@ -204,6 +204,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       await Promise.all(consumers.map((consumer) => consumer.close()))
       await Promise.all([...context.sources.values()].map((source) => source.close()))
       await context.mdm?.close()
+      await begin.close()
       await ownQueues.close()
       await context.queues.close()
       await context.store.close()
@@ -249,35 +250,31 @@ function createContext(options: WorkerOptions): PipelineContext {
 }
 
 /**
- * Jobs in their order: what one says of an account that another closes is added before. History is requested after
- * the meter is registered, so that none of its rows are dropped.
+ * Registrations that run together are as if they ran one by one: of a client each record needs to know those before
+ * it, and what closes accounts is the last, so that it is not repeated with a later one that fails.
  */
+function joinsRegistrations(
+  before: readonly JobData<'register'>[],
+  { customers }: JobData<'register'>,
+): boolean {
+  if (before.some(({ closed = [] }) => closed.length > 0)) return false
+  const known = new Set(before.flatMap((job) => job.customers.map(({ clientId }) => clientId)))
+  return !customers.some(({ clientId }) => known.has(clientId))
+}
+
+/** History is requested after the meter is registered, so that none of its rows are dropped. */
 async function registerAll(
   context: PipelineContext,
   jobs: readonly JobData<'register'>[],
 ): Promise<void> {
   const customers = jobs.flatMap((job) => job.customers)
-  for (const some of untilClosed(jobs)) {
-    await register(
-      context,
-      some.flatMap((job) => job.customers),
-    )
-    await endClients(context, some.at(-1)?.closed ?? [], 'closed')
-  }
+  await register(context, customers)
+  const closed = jobs.flatMap((job) => job.closed ?? [])
+  await endClients(context, closed, 'closed')
   await queueClaim(context)
   if (context.mdm === undefined) return
   for (const some of batchesOf(customers, registrationsMax)) {
     for (const meterId of await openHistory(context, some))
       await context.queues.add('backfill', { v: 1, meterId })
   }
-}
-
-/** Each part ends with a job that closes accounts, except the last one, which may not. */
-function untilClosed(jobs: readonly JobData<'register'>[]): readonly JobData<'register'>[][] {
-  const parts: JobData<'register'>[][] = [[]]
-  for (const job of jobs) {
-    parts.at(-1)?.push(job)
-    if (job.closed !== undefined && job.closed.length > 0) parts.push([])
-  }
-  return parts
 }

@@ -44,8 +44,8 @@ export interface Actions {
   record(action: Action, outcome: { state: ActionState; reason: string }): Promise<Action>
 }
 
-/** Outcomes that are stored in one insert: each insert of its own is a part to merge. */
-const outcomesTogether = 100
+/** What binds store together; one whose insert gets no answer does not hold up the others for long. */
+export const togetherInBinds = { most: 100, patienceMs: 2_000 } as const
 
 export function createActions({ store, key, now }: ActionsOptions): Actions {
   const recent = async (macAddress: string) => {
@@ -67,7 +67,7 @@ export function createActions({ store, key, now }: ActionsOptions): Actions {
     ]
     return createHmac('sha256', key).update(JSON.stringify(parts)).digest('hex')
   }
-  const write = runTogether<Row>((rows) => store.insert('bind_action', rows), outcomesTogether)
+  const write = runTogether<Row>((rows) => store.insert('bind_action', rows), togetherInBinds)
   return {
     recent,
     hashOf,

@@ -144,7 +144,7 @@ export const catalogue = {
     type: 'histogram',
     of: ['worker'],
     labels: ['step'],
-    help: 'Duration of completed steps in this worker, seconds.',
+    help: 'Duration of completed steps in this worker, seconds; of register with the time that a job waits for others.',
     bound: perQueue,
   },
   tieline_files: {

@@ -97,6 +97,7 @@ export async function createIntake(options: IntakeOptions): Promise<Intake | und
     },
     close: async () => {
       await pushes.close()
+      await begin.close()
       await queues.close()
       await store.close()
     },

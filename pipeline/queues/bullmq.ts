@@ -26,7 +26,7 @@ import {
 } from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
 import { type Tracing, telemetryOf } from './tracing.js'
-import { fromProgress, isTriedAgain, type Wait } from './wait.js'
+import { fromProgress, isTriedAgain, statesOfOldest, type Wait, waitsSince } from './wait.js'
 
 export interface QueueOptions {
   readonly redisUrl: string
@@ -176,7 +176,7 @@ export function createQueues(options: QueueOptions): Queues {
     oldest: () =>
       reach(async () => {
         const looks = [...queues].map(async ([name, queue]) => {
-          const [job] = await queue.getJobs(['wait'], 0, 0, true)
+          const [job] = await queue.getJobs([...statesOfOldest(name)], 0, 0, true)
           return job === undefined ? [] : [[name, waitsSince(job)] as const]
         })
         return Object.fromEntries((await Promise.all(looks)).flat())
@@ -267,11 +267,6 @@ export function createConsumer<N extends JobName>(
 /** What BullMQ stores of a failure in Redis: no data of the job. */
 function codeOf(error: unknown): string {
   return error instanceof Fault ? error.code : 'unexpected failure'
-}
-
-/** A job that was planned waits from its time on, and one that is tried again from its last attempt on. */
-function waitsSince({ timestamp, opts, processedOn = 0 }: Job): number {
-  return Math.max(timestamp + (opts.delay ?? 0), processedOn)
 }
 
 function toWait(job: Job): readonly Wait[] {

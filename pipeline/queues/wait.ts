@@ -72,3 +72,13 @@ export async function isTriedAgain(
   await job.updateProgress({ failures })
   return failures < attemptsMax
 }
+
+/** A job that was planned waits from its time on, and one that is tried again from its last attempt on. */
+export function waitsSince({ timestamp, opts, processedOn = 0 }: Job): number {
+  return Math.max(timestamp + (opts.delay ?? 0), processedOn)
+}
+
+/** The states of jobs that wait: registrations also wait for each other within a worker. */
+export function statesOfOldest(name: JobName): readonly ('active' | 'wait')[] {
+  return name === 'register' ? ['active', 'wait'] : ['wait']
+}

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { withDeadline } from '../deadline.js'
 import type { Store } from './clickhouse.js'
 import { catchUp, hasReplicas, refuseUnsure } from './replicas.js'
 import { type Sql, sql } from './sql.js'
@@ -46,11 +47,15 @@ function afterLosses(bid: Bid, losses: number): Bid {
 /** The latest claim of a process for each table of a store. */
 const claims = new WeakMap<Store, Map<string, Promise<unknown>>>()
 
-/** Runs a claim when those before it have ended: at once all but one would lose, and each loss costs as much as a claim. */
+/** A claim waits so long for the one before it, which may wait for a server that does not answer. */
+const turnMsMax = 3_000
+
+/** Runs a claim when the one before it has ended: at once all but one would lose, and each loss costs as much as a claim. */
 function inTurn<T>(store: Store, table: string, claim: () => Promise<T>): Promise<T> {
   const latest = claims.get(store) ?? new Map<string, Promise<unknown>>()
   claims.set(store, latest)
-  const own = (latest.get(table) ?? Promise.resolve()).then(claim)
+  const before = latest.get(table) ?? Promise.resolve()
+  const own = withDeadline(before, turnMsMax, () => undefined).then(claim)
   latest.set(
     table,
     own.catch(() => undefined),

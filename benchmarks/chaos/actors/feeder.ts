@@ -131,6 +131,7 @@ async function createRowPushes(rig: Rig) {
     push: pushes.push,
     close: async () => {
       await pushes.close()
+      await begin.close()
       await queues.close()
     },
   }

@@ -48,8 +48,8 @@ export function createCustomerCalls(rig: Rig, files: readonly PlannedFile[]): Cu
     calls++
   }
   const turn = async () => {
-    const { waiting = 0 } = (await queues.counts()).register
-    if (waiting >= callsAtOnce) return
+    const { waiting = 0, active = 0 } = (await queues.counts()).register
+    if (waiting + active >= callsAtOnce) return
     const ids = await known()
     const due = all().filter(({ clientId }) => !ids.has(clientId))
     const ready = due.filter(({ after }) => after === undefined || ids.has(after))

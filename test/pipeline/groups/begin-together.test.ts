@@ -21,26 +21,32 @@ function createBeginning(waitMs?: number) {
   const failed: unknown[] = []
   const decided = new Set<number>()
   let fault: Error | undefined
+  let refusal: Error | undefined
   const queues = {
     add: async (name: string, { v: _, ...data }: object & { readonly v: 1 }) => {
       if (fault !== undefined) throw fault
       queued.push({ name, ...data })
     },
   } as unknown as Queues
-  const lookUp = async (numbers: readonly number[]) => ({
-    arrivals: [],
-    states: numbers.map((number) => {
+  const lookUp = async (numbers: readonly number[]) => {
+    if (refusal !== undefined) throw refusal
+    const states = numbers.map((number) => {
       const status = decided.has(number) ? ('published' as const) : ('received' as const)
       return { ...blankState({ now }, arrivalOf(number)), status }
-    }),
-  })
+    })
+    return { arrivals: [], states }
+  }
   const ledger = { lookUp } as unknown as Ledger
   const context = { profile, queues, ledger, sources: new Map() }
   const begin = createBegin(context, (error) => failed.push(error), waitMs)
   const fail = (error: Error | undefined) => {
     fault = error
   }
-  return { begin, queued, failed, decided, fail }
+  t.teardown(begin.close)
+  const refuse = (error: Error) => {
+    refusal = error
+  }
+  return { begin, queued, failed, decided, fail, refuse }
 }
 
 t.test('small files that come while others wait for their verdict are gathered', async (t) => {
@@ -66,15 +72,37 @@ t.test('a file without a verdict holds up the others for a time only', async (t)
   ])
 })
 
-t.test('a large file is begun beside others, and nobody waits for it', async (t) => {
+t.test('a large file waits for nobody, and nobody for it', async (t) => {
   const { begin, queued } = createBeginning()
   begin(arrivalOf(1, 5_000_000))
   begin(arrivalOf(2))
-  await until(() => queued.length > 1)
+  begin(arrivalOf(3))
+  begin(arrivalOf(4, 5_000_000))
+  await until(() => queued.length > 2)
+  const numbers = queued.map((job) => ('arrival' in job ? job.arrival : job))
+  t.same(new Set(numbers), new Set([1, 2, 4]))
+})
+
+t.test('what is held back is begun when the process ends', async (t) => {
+  const { begin, queued } = createBeginning()
+  for (const number of [1, 2, 3]) begin(arrivalOf(number))
+  await begin.close()
   t.same(queued, [
     { name: 'receive', arrival: 1 },
-    { name: 'receive', arrival: 2 },
+    { name: 'gather', arrivals: [2, 3] },
   ])
+})
+
+t.test('files whose verdict cannot be asked for are begun once, and it is said', async (t) => {
+  const { begin, queued, failed, refuse } = createBeginning()
+  refuse(new Fault('STORE_REFUSED', 'no right'))
+  for (const number of [1, 2, 3]) begin(arrivalOf(number))
+  await until(() => failed.length > 1)
+  t.same(queued, [
+    { name: 'receive', arrival: 1 },
+    { name: 'gather', arrivals: [2, 3] },
+  ])
+  t.match(failed, [{ code: 'STORE_REFUSED' }, { code: 'STORE_REFUSED' }])
 })
 
 t.test(

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import t from 'tap'
 import { runTogether } from '../../../pipeline/queues/together.js'
 import { Fault } from '../../../schemas/fault.js'
@@ -24,7 +25,7 @@ function createRuns(failing: (items: readonly number[]) => Error | undefined = (
 
 t.test('what comes while a run is under way runs together, in its order', async (t) => {
   const { runs, run, release } = createRuns()
-  const ask = runTogether(run, 3)
+  const ask = runTogether(run, { most: 3 })
   const asked = [1, 2, 3, 4, 5].map(ask)
   t.same(runs, [[1]], 'the first does not wait for others')
   release()
@@ -38,7 +39,7 @@ t.test('one whose fault does not pass fails alone', async (t) => {
   const { runs, run, release } = createRuns((items) =>
     items.includes(3) ? new TypeError('three') : undefined,
   )
-  const ask = runTogether(run, 10)
+  const ask = runTogether(run, { most: 10 })
   const asked = [1, 2, 3, 4].map(ask)
   release()
   const ended = await Promise.allSettled(asked)
@@ -52,7 +53,7 @@ t.test('one whose fault does not pass fails alone', async (t) => {
 t.test('a fault that passes is that of all: nothing is asked again while it lasts', async (t) => {
   const away = new Fault('STORE_UNREACHABLE', 'away')
   const { runs, run, release } = createRuns((items) => (items.includes(3) ? away : undefined))
-  const ask = runTogether(run, 10)
+  const ask = runTogether(run, { most: 10 })
   const asked = [1, 2, 3, 4].map(ask)
   release()
   const ended = await Promise.allSettled(asked)
@@ -61,4 +62,48 @@ t.test('a fault that passes is that of all: nothing is asked again while it last
     ['fulfilled', 'rejected', 'rejected', 'rejected'],
   )
   t.same(runs, [[1], [2, 3, 4]])
+})
+
+t.test('a run has the task of the first who asked for something in it', async (t) => {
+  const tasks = new AsyncLocalStorage<string>()
+  const seen: unknown[] = []
+  const ask = runTogether<string>(
+    async (items) => {
+      await Promise.resolve()
+      seen.push([...items, tasks.getStore()])
+    },
+    { most: 10 },
+  )
+  await Promise.all(['a', 'b', 'c'].map((task) => tasks.run(task, () => ask(task))))
+  t.same(seen, [
+    ['a', 'a'],
+    ['b', 'c', 'b'],
+  ])
+})
+
+t.test('what may not be in a run with those before it begins the next one', async (t) => {
+  const { runs, run, release } = createRuns()
+  const ask = runTogether(run, {
+    most: 10,
+    joins: (items, item) => item > (items.at(-1) ?? 0),
+  })
+  const asked = [5, 1, 2, 2, 3, 1].map(ask)
+  release()
+  await Promise.all(asked)
+  t.same(runs, [[5], [1, 2], [2, 3], [1]])
+})
+
+t.test('a run that does not end holds up the next one for a time only', async (t) => {
+  const runs: (readonly number[])[] = []
+  const never = new Promise<void>(() => undefined)
+  const ask = runTogether<number>(
+    async (items) => {
+      runs.push(items)
+      if (items.includes(1)) await never
+    },
+    { most: 10, patienceMs: 50 },
+  )
+  void ask(1)
+  await Promise.all([ask(2), ask(3)])
+  t.same(runs, [[1], [2, 3]])
 })

@@ -64,6 +64,14 @@ t.test('claims of one process take turns, so that none loses to another', async 
   t.equal(derived, 5, 'once for each, also behind one that fails')
 })
 
+t.test('a claim that gets no answer holds up the next one for some seconds only', async (t) => {
+  const { storeOf } = createTokens()
+  const store = storeOf('a')
+  const bid = { token: 'x-1', rows: [{ claim: 'a' }], own: sql`SELECT 1` }
+  void claimNext(store, 'x', () => new Promise(() => undefined))
+  t.same(await claimNext(store, 'x', async () => bid), [{ claim: 'a' }])
+})
+
 t.test('a number whose only copy was lost is claimed again, by one', async (t) => {
   const { kept, storeOf } = createTokens()
   kept.set('x-1', [])

@@ -166,6 +166,15 @@ t.test('customers who come while others are registered are registered together',
   const kindsOf = async (clientId: string) => (await factsOf(clientId)).map(({ kind }) => kind)
   await until(async () => (await kindsOf(gone)).includes('closed'))
   t.same(await kindsOf(back), ['seen', 'closed', 'seen'], 'in the order of the jobs')
+
+  const mover = (meterId: string) => ({
+    v: 1 as const,
+    customers: [customerAt({ clientId: 'mover', accountNumber: 'M', meterId })],
+  })
+  const others = [...ids.slice(0, 2).map(callOf), mover('before'), mover('after')]
+  await Promise.all(others.map((job) => queues.add('register', job)))
+  await until(async () => (await kindsOf('mover')).length === 3)
+  t.same((await kindsOf('mover')).toSorted(), ['gone', 'seen', 'seen'], 'each knows those before')
 })
 
 t.test('names and addresses are nowhere: not in the store, the queue or the logs', async (t) => {
