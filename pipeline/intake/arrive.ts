@@ -44,13 +44,11 @@ export function createArrive(ledger: Ledger, begin: (arrival: Arrival) => void):
     return pushed === undefined || isSame(pushed, found) ? found.arrival : undefined
   }
   const claimUnless = async (entry: FileEntry, isOfOthers: () => Promise<boolean>) => {
-    let known: number | undefined
-    const isRefused = async () => {
-      known = await find(entry.path, entry.source === pushSource ? entry : undefined)
-      return known !== undefined || (await isOfOthers())
-    }
+    const known = () => find(entry.path, entry.source === pushSource ? entry : undefined)
+    const isRefused = async () => (await known()) !== undefined || (await isOfOthers())
     const claimed = await ledger.claimUnless(entry, isRefused)
-    if (claimed === undefined) return known
+    // Whoever claims it between the two questions makes it look like another's.
+    if (claimed === undefined) return known()
     begin(claimed)
     return claimed.arrival
   }

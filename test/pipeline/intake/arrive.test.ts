@@ -67,6 +67,21 @@ t.test('a file whose name is another sender’s by then is not claimed', async (
   t.equal(claimed, undefined)
 })
 
+t.test('a file that another process claims meanwhile is not another’s', async (t) => {
+  const file = place('DEMO_09032024_Gas.csv')
+  const other = createArrive(
+    createLedger({ ...store }, () => new Date()),
+    () => undefined,
+  )
+  let first: number | undefined
+  const claimed = await createOne().claimUnless(file, async () => {
+    first = await other.claimUnless(file, async () => false)
+    return (await ledger.latest({ name: file.name })) !== undefined
+  })
+  t.type(first, 'number')
+  t.equal(claimed, first, 'it has its number')
+})
+
 t.test('an upload that was loaded arrives again after a correction of its name', async (t) => {
   const { claimUnless, find } = createOne()
   const name = 'DEMO_08032024_Electric.csv'
