@@ -22,6 +22,7 @@ import { idsOf, type JobData, type JobName, jobId, registrationsMax } from './qu
 import { alone, keepRepeating } from './queues/repeat.js'
 import { runTogether } from './queues/together.js'
 import type { Tracing } from './queues/tracing.js'
+import { letPass } from './queues/wait.js'
 import { createSources } from './sources/drivers.js'
 import { fetch } from './steps/fetch.js'
 import { queueClaim } from './steps/forward.js'
@@ -99,7 +100,11 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     receive: ({ arrival }) => receive(context, arrival),
     gather: ({ arrivals }) => gather(context, arrivals),
     load: ({ v: _, ...task }) => load(context, task),
-    reconcile: ({ arrival }) => reconcile(context, arrival),
+    reconcile: async ({ arrival }) => {
+      await reconcile(context, arrival)
+      // By itself it would be tried up to ten seconds later, and one behind the other so.
+      await context.queues.promoteNext('reconcile').catch(letPass)
+    },
     settle: ({ arrival }) => settle(context, arrival),
     days: () => buildAllDays(context),
     reprocess: ({ arrival }) => reprocess(context, arrival),

@@ -1,13 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import {
-  DelayedError,
-  FlowProducer,
-  type Job,
-  Queue,
-  QueueEvents,
-  UnrecoverableError,
-  Worker,
-} from 'bullmq'
+import { DelayedError, FlowProducer, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
 import { Fault } from '../../schemas/fault.js'
 import { withDeadline } from '../deadline.js'
 import {
@@ -26,7 +18,7 @@ import {
 } from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
 import { type Tracing, telemetryOf } from './tracing.js'
-import { fromProgress, isTriedAgain, statesOfOldest, type Wait, waitsSince } from './wait.js'
+import { isTriedAgain, promoteNext, statesOfOldest, toWait, type Wait, waitsSince } from './wait.js'
 
 export interface QueueOptions {
   readonly redisUrl: string
@@ -49,6 +41,8 @@ export interface Queues {
   repeat<N extends Repeated>(name: N, data: JobData<N>, repetition: Repetition): Promise<void>
   /** Runs jobs now that wait for a time. */
   promote(): Promise<void>
+  /** Runs now what waits for a file ahead of its own (`FILE_AHEAD`): the job with the earliest file. */
+  promoteNext(name: JobName): Promise<void>
   /** Lets one job of the queue run at a time, however many workers there are. */
   runAlone(name: JobName): Promise<void>
   counts(): Promise<QueueCounts>
@@ -164,6 +158,7 @@ export function createQueues(options: QueueOptions): Queues {
       reach(async () => {
         await Promise.all([...queues.values()].map((one) => one.promoteJobs()))
       }),
+    promoteNext: (name) => reach(() => promoteNext(queue(name))),
     runAlone: (name) =>
       reach(async () => {
         await queue(name).setGlobalConcurrency(1)
@@ -267,13 +262,6 @@ export function createConsumer<N extends JobName>(
 /** What BullMQ stores of a failure in Redis: no data of the job. */
 function codeOf(error: unknown): string {
   return error instanceof Fault ? error.code : 'unexpected failure'
-}
-
-function toWait(job: Job): readonly Wait[] {
-  const { wait } = fromProgress(job.progress)
-  if (wait === undefined) return []
-  const { arrival, arrivals = [arrival] } = idsOf(job.data)
-  return arrivals.map((one) => ({ ...wait, job: job.name as JobName, arrival: one }))
 }
 
 /** Calls back when a job of the queue has completed; the caller also polls, in case events are lost. */

@@ -1,7 +1,7 @@
-import type { Job } from 'bullmq'
+import type { Job, Queue } from 'bullmq'
 import { z } from 'zod'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
-import type { JobName } from './jobs.js'
+import { idsOf, type JobName } from './jobs.js'
 
 /** The failures of a job, as its progress records them. */
 export interface Failures {
@@ -81,4 +81,25 @@ export function waitsSince({ timestamp, opts, processedOn = 0 }: Job): number {
 /** The states of jobs that wait: registrations also wait for each other within a worker. */
 export function statesOfOldest(name: JobName): readonly ('active' | 'wait')[] {
   return name === 'register' ? ['active', 'wait'] : ['wait']
+}
+
+/** Delayed jobs among which the next one is looked for. */
+const delayedMax = 1_000
+
+/** Promotes the job with the earliest arrival of those that wait for a file ahead of theirs. */
+export async function promoteNext(queue: Queue): Promise<void> {
+  const delayed = await queue.getJobs(['delayed'], 0, delayedMax - 1)
+  const [next] = delayed
+    .filter((job) => fromProgress(job.progress).wait?.code === 'FILE_AHEAD')
+    .sort((a, b) => a.data.arrival - b.data.arrival)
+  // It may be due or taken by now.
+  await next?.promote().catch(() => undefined)
+}
+
+/** What a job waits for, of each of its files; nothing where it does not. */
+export function toWait(job: Job): readonly Wait[] {
+  const { wait } = fromProgress(job.progress)
+  if (wait === undefined) return []
+  const { arrival, arrivals = [arrival] } = idsOf(job.data)
+  return arrivals.map((one) => ({ ...wait, job: job.name as JobName, arrival: one }))
 }

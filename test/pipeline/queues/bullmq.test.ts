@@ -87,6 +87,32 @@ t.test('what holds a job up is known also while it is tried again', async (t) =>
   await until(async () => (await queues.waits()).length === 0)
 })
 
+t.test('of those that wait for a file ahead the earliest is run at once', async (t) => {
+  const { options, queues } = newQueues(t)
+  const connection = createProducerConnection(options.redisUrl)
+  const queue = new Queue('reconcile', { connection, prefix: options.prefix })
+  t.teardown(async () => {
+    await queue.close()
+    connection.disconnect()
+  })
+  await queues.promoteNext('reconcile')
+  const others = [
+    [7, 'STORE_UNREACHABLE'],
+    [10, 'FILE_AHEAD'],
+    [9, 'FILE_AHEAD'],
+  ] as const
+  for (const [arrival, code] of others) {
+    const job = await queue.add('x', { v: 1, arrival }, { delay: 3_600_000 })
+    await job.updateProgress({ failures: 0, wait: { code, detail: '', since: new Date() } })
+  }
+  const ready = async () => (await queue.getWaiting()).map((job) => job.data.arrival)
+  await queues.promoteNext('reconcile')
+  t.same(await ready(), [9])
+  await queues.promoteNext('reconcile')
+  await queues.promoteNext('reconcile')
+  t.same(new Set(await ready()), new Set([9, 10]), 'what waits for anything else goes on waiting')
+})
+
 t.test('what a failure says stays out of Redis', async (t) => {
   const { options, queues } = newQueues(t)
   const connection = createProducerConnection(options.redisUrl)
