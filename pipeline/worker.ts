@@ -143,13 +143,13 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       concurrency,
       attemptsMax: profile.limits.attemptsMax,
       run: async (data) => {
+        const step: (data: JobData<N>) => Promise<void> =
+          prefix === shared ? steps[name] : ownSteps[name as keyof typeof ownSteps]
+        if (tasksOfTheirOwn.includes(name)) return step(data)
         // The run of a night and those of the hours write the same.
         const one = name === 'retain' || name === 'verify' ? name : jobId(name, data)
         const task = prefix === shared ? one : `${one}-${context.machine}`
-        const step: (data: JobData<N>) => Promise<void> =
-          prefix === shared ? steps[name] : ownSteps[name as keyof typeof ownSteps]
-        const run = () => step(data)
-        await (tasksOfTheirOwn.includes(name) ? run() : asTask(task, run))
+        await asTask(task, () => step(data))
       },
       isForOthers: async (data) =>
         'machine' in data && (await runsElsewhere(context, data.machine)),

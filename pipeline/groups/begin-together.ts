@@ -32,8 +32,8 @@ export function createBegin(
     if (passingFault(error) === undefined) onFailure(error)
   }
   const areUndecided = async (numbers: readonly number[]) => {
-    const { arrivals, states } = await context.ledger.lookUp(numbers)
-    return arrivals.length > 0 || states.some(({ status }) => status === 'received')
+    const states = await context.ledger.states(numbers)
+    return states.filter(({ status }) => status !== 'received').length < numbers.length
   }
   const untilDecided = async (numbers: readonly number[]) => {
     const until = performance.now() + waitMs
@@ -43,7 +43,7 @@ export function createBegin(
   const beginSmall = runTogether<Arrival>(
     async (arrivals) => {
       await beginAll(context, arrivals)
-      if (!signal.aborted) await untilDecided(arrivals.map((one) => one.arrival)).catch(report)
+      await untilDecided(arrivals.map((one) => one.arrival)).catch(report)
     },
     { most: groupFilesMax, patienceMs: 2 * waitMs },
   )

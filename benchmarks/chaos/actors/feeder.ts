@@ -11,7 +11,7 @@ import { createPushes } from '../../../pipeline/intake/pushes.js'
 import { createSubmission } from '../../../pipeline/intake/submit.js'
 import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
-import { Fault } from '../../../schemas/fault.js'
+import { letPass } from '../../../pipeline/queues/wait.js'
 import { createZone } from '../../../schemas/time/zone.js'
 import type { Rig } from '../../rig.js'
 import { sentRows } from '../compare/sent-rows.js'
@@ -59,7 +59,7 @@ export async function createFeeder(
         await submission.submit(path)
         return
       } catch (error) {
-        if (!(error instanceof Fault && error.retry)) throw error
+        letPass(error)
         if (await isClaimed(rig, path)) return
         await sleep(retryMs)
       }
@@ -112,10 +112,7 @@ async function createRowPushes(rig: Rig) {
   const { redisUrl } = rig.stack
   const ledger = createLedger(rig.store, () => new Date())
   const queues = createQueues({ redisUrl, prefix: rig.profile.database })
-  const onFailure = (error: unknown) => {
-    if (!(error instanceof Fault && error.retry)) throw error
-  }
-  const begin = createBegin({ profile: rig.profile, queues, ledger, sources: new Map() }, onFailure)
+  const begin = createBegin({ profile: rig.profile, queues, ledger, sources: new Map() }, letPass)
   const pushes = await createPushes({
     folder: rig.home.pushed,
     companyCodeOf: () => rig.profile.companyCodes[0] ?? '',
@@ -125,7 +122,7 @@ async function createRowPushes(rig: Rig) {
     naming: rig.profile,
     arrive: createArrive(ledger, begin),
     now: () => new Date(),
-    onFailure,
+    onFailure: letPass,
   })
   return {
     push: pushes.push,
@@ -166,7 +163,7 @@ async function isClaimed(rig: Rig, path: string): Promise<boolean> {
       const sql = 'SELECT arrival FROM arrival WHERE path = {path:String} LIMIT 1'
       return (await rig.store.rows({ sql, parameters: { path } })).length > 0
     } catch (error) {
-      if (!(error instanceof Fault && error.retry)) throw error
+      letPass(error)
       await sleep(retryMs)
     }
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
-import { Fault } from '../../../schemas/fault.js'
+import { letPass } from '../../../pipeline/queues/wait.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
 import type { Rig } from '../../rig.js'
 import { accountBefore, movedMeter } from '../compare/sent-rows.js'
@@ -63,7 +63,7 @@ export function createCustomerCalls(rig: Rig, files: readonly PlannedFile[]): Cu
       try {
         await turn()
       } catch (error) {
-        if (!(error instanceof Fault && error.retry)) throw error
+        letPass(error)
       }
     }
   }

@@ -28,15 +28,14 @@ function createBeginning(waitMs?: number) {
       queued.push({ name, ...data })
     },
   } as unknown as Queues
-  const lookUp = async (numbers: readonly number[]) => {
+  const states = async (numbers: readonly number[]) => {
     if (refusal !== undefined) throw refusal
-    const states = numbers.map((number) => {
+    return numbers.map((number) => {
       const status = decided.has(number) ? ('published' as const) : ('received' as const)
       return { ...blankState({ now }, arrivalOf(number)), status }
     })
-    return { arrivals: [], states }
   }
-  const ledger = { lookUp } as unknown as Ledger
+  const ledger = { states } as unknown as Ledger
   const context = { profile, queues, ledger, sources: new Map() }
   const begin = createBegin(context, (error) => failed.push(error), waitMs)
   const fail = (error: Error | undefined) => {

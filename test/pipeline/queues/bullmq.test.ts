@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Queue } from 'bullmq'
+import type { Queue } from 'bullmq'
 import t, { type Test } from 'tap'
 import { createRedis } from '../../../infra/redis/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
@@ -7,6 +7,7 @@ import {
   type ConsumerOptions,
   createConsumer,
   createQueues,
+  type Queues,
 } from '../../../pipeline/queues/bullmq.js'
 import type { JobData, JobIds, JobName } from '../../../pipeline/queues/jobs.js'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
@@ -28,6 +29,13 @@ function newQueues(t: Test) {
   const queues = createQueues(options)
   t.teardown(() => queues.close())
   return { options, queues }
+}
+
+/** The queue of BullMQ, for jobs that are not added as the product does. */
+function ofName(queues: Queues, name: JobName): Queue {
+  const found = queues.each.find((one) => one.name === name)
+  if (found === undefined) throw new Error(`there is no queue ${name}`)
+  return found
 }
 
 interface Failed {
@@ -88,13 +96,8 @@ t.test('what holds a job up is known also while it is tried again', async (t) =>
 })
 
 t.test('of those that wait for a file ahead the earliest is run at once', async (t) => {
-  const { options, queues } = newQueues(t)
-  const connection = createProducerConnection(options.redisUrl)
-  const queue = new Queue('reconcile', { connection, prefix: options.prefix })
-  t.teardown(async () => {
-    await queue.close()
-    connection.disconnect()
-  })
+  const { queues } = newQueues(t)
+  const queue = ofName(queues, 'reconcile')
   await queues.promoteNext('reconcile')
   const others = [
     [7, 'STORE_UNREACHABLE'],
@@ -152,12 +155,7 @@ t.test('the job of a worker that died is taken up by another within seconds', as
 
 t.test('a job of an unknown format is logged by its ids and frees its own', async (t) => {
   const { options, queues } = newQueues(t)
-  const connection = createProducerConnection(options.redisUrl)
-  const raw = new Queue('reconcile', { connection, prefix: options.prefix })
-  t.teardown(async () => {
-    await raw.close()
-    connection.disconnect()
-  })
+  const raw = ofName(queues, 'reconcile')
   const old = { v: 0, arrival: 7, 'A1,S1,M1': 'A1,S1,M2', chunk: { chunk: 'A1,S1,M3' } }
   await raw.add('reconcile', old, { jobId: 'reconcile-7', attempts: 1_000, removeOnFail: true })
   const done: unknown[] = []
@@ -175,12 +173,7 @@ t.test('a job of an unknown format is logged by its ids and frees its own', asyn
 
 t.test('what comes round is of this format also where another release set it going', async (t) => {
   const { options, queues } = newQueues(t)
-  const connection = createProducerConnection(options.redisUrl)
-  const raw = new Queue('sweep', { connection, prefix: options.prefix })
-  t.teardown(async () => {
-    await raw.close()
-    connection.disconnect()
-  })
+  const raw = ofName(queues, 'sweep')
   const everyMs = 300
   await raw.upsertJobScheduler('sweep', { every: everyMs }, { name: 'sweep', data: { v: 0 } })
   await queues.repeat('sweep', { v: 1 }, { every: everyMs })
@@ -268,13 +261,10 @@ function loadOf(chunk: number) {
 }
 
 t.test('a planned job waits from its time on, a repeated one from its last attempt', async (t) => {
-  const { options, queues } = newQueues(t)
+  const { queues } = newQueues(t)
   const connection = createProducerConnection(redis.url)
-  const queue = new Queue('fetch', { connection, prefix: options.prefix })
-  t.teardown(async () => {
-    await queue.close()
-    connection.disconnect()
-  })
+  t.teardown(() => connection.disconnect())
+  const queue = ofName(queues, 'fetch')
   const plannedAt = Date.now() - 3_600_000
   await queue.add('fetch', {}, { jobId: 'planned', timestamp: plannedAt, delay: 3_000_000 })
   await queues.promote()

@@ -23,6 +23,14 @@ function createRuns(failing: (items: readonly number[]) => Error | undefined = (
   return { runs, run, release }
 }
 
+/** How each of four items ends that are asked for at once, in runs of ten at most. */
+async function endsOfFour({ run, release }: ReturnType<typeof createRuns>) {
+  const ask = runTogether(run, { most: 10 })
+  const asked = [1, 2, 3, 4].map(ask)
+  release()
+  return (await Promise.allSettled(asked)).map(({ status }) => status)
+}
+
 t.test('what comes while a run is under way runs together, in its order', async (t) => {
   const { runs, run, release } = createRuns()
   const ask = runTogether(run, { most: 3 })
@@ -36,32 +44,16 @@ t.test('what comes while a run is under way runs together, in its order', async 
 })
 
 t.test('one whose fault does not pass fails alone', async (t) => {
-  const { runs, run, release } = createRuns((items) =>
-    items.includes(3) ? new TypeError('three') : undefined,
-  )
-  const ask = runTogether(run, { most: 10 })
-  const asked = [1, 2, 3, 4].map(ask)
-  release()
-  const ended = await Promise.allSettled(asked)
-  t.same(
-    ended.map(({ status }) => status),
-    ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],
-  )
-  t.same(runs, [[1], [2, 3, 4], [2], [3], [4]])
+  const runs = createRuns((items) => (items.includes(3) ? new TypeError('three') : undefined))
+  t.same(await endsOfFour(runs), ['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+  t.same(runs.runs, [[1], [2, 3, 4], [2], [3], [4]])
 })
 
 t.test('a fault that passes is that of all: nothing is asked again while it lasts', async (t) => {
   const away = new Fault('STORE_UNREACHABLE', 'away')
-  const { runs, run, release } = createRuns((items) => (items.includes(3) ? away : undefined))
-  const ask = runTogether(run, { most: 10 })
-  const asked = [1, 2, 3, 4].map(ask)
-  release()
-  const ended = await Promise.allSettled(asked)
-  t.same(
-    ended.map(({ status }) => status),
-    ['fulfilled', 'rejected', 'rejected', 'rejected'],
-  )
-  t.same(runs, [[1], [2, 3, 4]])
+  const runs = createRuns((items) => (items.includes(3) ? away : undefined))
+  t.same(await endsOfFour(runs), ['fulfilled', 'rejected', 'rejected', 'rejected'])
+  t.same(runs.runs, [[1], [2, 3, 4]])
 })
 
 t.test('a run has the task of the first who asked for something in it', async (t) => {
