@@ -50,6 +50,7 @@ export async function migratedStore(t: Test, folder?: string): Promise<Store> {
       reader,
       memoryBytesMax: 2 * 1024 ** 3,
       readable,
+      onEvent: (event) => t.comment(event),
     }),
   )
   const { user: username, password } = writer
