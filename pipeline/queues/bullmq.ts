@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DelayedError, FlowProducer, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
-import { Fault } from '../../schemas/fault.js'
+import { Fault, type FaultCode } from '../../schemas/fault.js'
 import { withDeadline } from '../deadline.js'
 import {
   forgotten,
@@ -59,6 +59,8 @@ const keepSeconds = 60
 /** Passing faults are retried for as long as they last; other failures end after `attemptsMax`. */
 const worldAttemptsMax = 1_000_000
 const backoffMsMax = 10_000
+/** A file that waits for one ahead of it is run when that one has its verdict; each attempt costs most of one. */
+const aheadMs = 30_000
 /** Without a limit a command would wait for ever for a connection. */
 const reachMsMax = 10_000
 /** A job waits until an attempt succeeds, also while the next attempt runs or is due. */
@@ -247,7 +249,7 @@ export function createConsumer<N extends JobName>(
       lockDuration: lockMs,
       stalledInterval: stalledMs,
       maxStalledCount: worldAttemptsMax,
-      settings: { backoffStrategy: (attempts) => Math.min(100 * 2 ** attempts, backoffMsMax) },
+      settings: { backoffStrategy: (attempts, _, error) => backoffMs(attempts, error?.message) },
     },
   )
   worker.on('error', () => undefined)
@@ -257,6 +259,13 @@ export function createConsumer<N extends JobName>(
       connection.disconnect()
     },
   }
+}
+
+/** How long a job waits after its failures, of which the last has this code. */
+function backoffMs(attempts: number, code: string | undefined): number {
+  return code === ('FILE_AHEAD' satisfies FaultCode)
+    ? aheadMs
+    : Math.min(100 * 2 ** attempts, backoffMsMax)
 }
 
 /** What BullMQ stores of a failure in Redis: no data of the job. */

@@ -116,6 +116,19 @@ t.test('of those that wait for a file ahead the earliest is run at once', async 
   t.same(new Set(await ready()), new Set([9, 10]), 'what waits for anything else goes on waiting')
 })
 
+t.test('a file that waits for one ahead is seldom tried by itself', async (t) => {
+  const { options, queues } = newQueues(t)
+  const run = async ({ arrival }: { arrival: number }) => {
+    throw new Fault(arrival === 7 ? 'FILE_AHEAD' : 'STORE_UNREACHABLE', 'away')
+  }
+  const { failed } = consume(t, { ...options, name: 'reconcile', run })
+  for (const arrival of [7, 8]) await queues.add('reconcile', { v: 1, arrival })
+  await until(() => failed.length > 4)
+  const delayed = await ofName(queues, 'reconcile').getDelayed()
+  const [ahead] = delayed.filter(({ data }) => data.arrival === 7)
+  t.match(ahead, { attemptsMade: 1, delay: 30_000 })
+})
+
 t.test('what a failure says stays out of Redis', async (t) => {
   const { options, queues } = newQueues(t)
   const connection = createProducerConnection(options.redisUrl)
