@@ -43,8 +43,11 @@ export type EngineReport =
   | { readonly kind: 'failed'; readonly code: string; readonly detail: string }
 
 let temporaryPath: string | undefined
+/** What the parent's second message calls for; it may come while the engine starts. */
+let close = die
 
 process.once('message', (message) => {
+  process.once('message', () => close())
   const options = message as EngineOptions
   temporaryPath = options.temporaryPath
   serve(options).catch((error: unknown) => {
@@ -98,11 +101,11 @@ async function serve(options: EngineOptions): Promise<void> {
   server.listen({ host: '127.0.0.1', port: options.port, exclusive: true }, () => {
     report({ kind: 'listening', port: (server.address() as AddressInfo).port })
   })
-  process.once('message', () => {
+  close = () => {
     server.close()
     if (temporaryPath === undefined) drain(front.open).finally(die)
     else die()
-  })
+  }
 }
 
 /** One statement of a reader may use up to a quarter of the engine's memory. */

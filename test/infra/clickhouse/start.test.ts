@@ -139,6 +139,19 @@ t.test('close lets a running statement finish', async (t) => {
   await client.close()
 })
 
+t.test('an engine that is closed while it starts ends without serving', async (t) => {
+  const program = new URL('../../../infra/clickhouse/server.js', import.meta.url).pathname
+  const child = spawn(process.execPath, [program], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  child.send({ ...options, dataPath: createFolder(t), readable: [], auditable: [] })
+  child.send({ kind: 'close' })
+  const seen = await Promise.race([
+    once(child, 'exit').then(() => 'ended'),
+    once(child, 'message').then(([message]) => message),
+  ])
+  t.equal(seen, 'ended')
+})
+
 t.test('the engine ends when its parent is killed, and the folder starts again', async (t) => {
   const dataPath = createFolder(t)
   const module = new URL('../../../infra/clickhouse/start.js', import.meta.url).href
