@@ -37,8 +37,8 @@ export interface Rig {
   close(options?: { readonly keep?: boolean }): Promise<void>
 }
 
-/** Ports to try first, below those that the system gives to clients; each process has its own. */
-const portFirst = 10_000
+/** Ports to try first, below those that the system gives to clients; each process has its own. `fetch` refuses 10080. */
+const portFirst = 10_100
 const portsApart = 10_000
 
 export async function createRig(options: RigOptions): Promise<Rig> {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ask } from '../ask.js'
 import type { Credentials } from './http/auth.js'
 
 export interface WatchdogPace {
@@ -46,14 +47,9 @@ export function watch(watched: Watched): { stop(): void } {
 
 async function answers({ url, credentials, pace }: Watched): Promise<boolean> {
   const basic = Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')
-  try {
-    const response = await fetch(`${url}/health`, {
-      headers: { Authorization: `Basic ${basic}`, Connection: 'close' },
-      signal: AbortSignal.timeout(pace.timeoutMs),
-    })
-    await response.arrayBuffer()
-    return response.ok
-  } catch {
-    return false
-  }
+  const headers = { Authorization: `Basic ${basic}` }
+  return ask(`${url}/health`, { headers, timeoutMs: pace.timeoutMs }).then(
+    () => true,
+    () => false,
+  )
 }

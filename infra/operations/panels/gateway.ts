@@ -1,4 +1,5 @@
 import { Fault } from '../../../schemas/fault.js'
+import { ask } from '../../ask.js'
 import type { PanelSource } from './query.js'
 import { type Moment, parseGatewayScrape, rateBetween, type Scraped, unknownAt } from './scraped.js'
 
@@ -44,9 +45,7 @@ export function createGatewayPanel({
 
 async function scrape(address: string): Promise<string> {
   try {
-    const answer = await fetch(`${address}/metrics`, { signal: AbortSignal.timeout(askMsMax) })
-    if (!answer.ok) throw new Error(`HTTP status ${answer.status}`)
-    return await answer.text()
+    return await ask(`${address}/metrics`, { timeoutMs: askMsMax })
   } catch (cause) {
     const detail = `no response from the gateway at ${address}/metrics; check that it runs on this machine`
     throw new Fault('SOURCE_UNREACHABLE', detail, { cause })

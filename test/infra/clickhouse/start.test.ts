@@ -87,6 +87,26 @@ t.test('an engine that hangs is replaced', async (t) => {
   t.ok(events.includes(`ClickHouse (pid ${pid}) does not respond; killing it`))
 })
 
+t.test('an engine on a port that browsers refuse is left alone', async (t) => {
+  const events: string[] = []
+  const onPort = ([port = 0, ...others]: readonly number[]): ReturnType<typeof createClickHouse> =>
+    createClickHouse({
+      ...options,
+      dataPath: createFolder(t),
+      port,
+      watchdog: { ...quick, timeoutMs: 10_000 },
+      onEvent: (event) => events.push(event),
+    }).catch((error) => (others.length > 0 ? onPort(others) : Promise.reject(error)))
+  const store = await onPort([10_080, 6_697, 6_679, 6_566])
+  const health = `${store.url}/health`
+  await t.rejects(fetch(health), { cause: { message: 'bad port' } })
+  const pid = store.pid()
+  await sleep(1_000)
+  t.equal(store.pid(), pid)
+  t.same(events, [])
+  await store.close()
+})
+
 t.test('one folder has one engine: the second start names folder and process', async (t) => {
   const { dataPath } = await running(t)
   const second = createClickHouse({ ...options, dataPath })
