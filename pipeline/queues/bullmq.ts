@@ -64,7 +64,7 @@ const aheadMs = 30_000
 /** Without a limit a command would wait for ever for a connection. */
 const reachMsMax = 10_000
 /** A job waits until an attempt succeeds, also while the next attempt runs or is due. */
-const heldStates = ['delayed', 'active', 'wait'] as const
+const heldStates = ['delayed', 'active', 'wait', 'prioritized'] as const
 /** Jobs of one queue and state that `waits` reads. */
 const waitsMax = 200
 /**
@@ -92,6 +92,8 @@ function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
     ...jobOptions,
     removeOnComplete: forgotten.includes(name) || removeOnComplete,
     jobId: jobId(name, data),
+    // BullMQ runs what waited for its children newest first, unless it has a priority.
+    ...(name === 'reconcile' && { priority: 1 }),
   }
 }
 
@@ -167,7 +169,10 @@ export function createQueues(options: QueueOptions): Queues {
       }),
     counts: () =>
       reach(async () => {
-        const entries = [...queues].map(async ([name, queue]) => [name, await queue.getJobCounts()])
+        const entries = [...queues].map(async ([name, queue]) => {
+          const { prioritized = 0, waiting = 0, ...others } = await queue.getJobCounts()
+          return [name, { ...others, waiting: waiting + prioritized }]
+        })
         return Object.fromEntries(await Promise.all(entries)) as QueueCounts
       }),
     oldest: () =>

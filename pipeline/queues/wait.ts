@@ -79,8 +79,8 @@ export function waitsSince({ timestamp, opts, processedOn = 0 }: Job): number {
 }
 
 /** The states of jobs that wait: registrations also wait for each other within a worker. */
-export function statesOfOldest(name: JobName): readonly ('active' | 'wait')[] {
-  return name === 'register' ? ['active', 'wait'] : ['wait']
+export function statesOfOldest(name: JobName): readonly ('active' | 'wait' | 'prioritized')[] {
+  return name === 'register' ? ['active', 'wait'] : ['wait', 'prioritized']
 }
 
 /** Delayed jobs among which the next one is looked for. */

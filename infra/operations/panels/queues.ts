@@ -31,7 +31,7 @@ export async function readQueuesAndDisk(source: PanelSource): Promise<QueuesAndD
   return {
     queues: Object.entries(counts).map(([queue, states]) => ({
       queue,
-      waiting: (states['waiting'] ?? 0) + (states['prioritized'] ?? 0) + (states['paused'] ?? 0),
+      waiting: (states['waiting'] ?? 0) + (states['paused'] ?? 0),
       active: states['active'] ?? 0,
       delayed: states['delayed'] ?? 0,
       failed: states['failed'] ?? 0,

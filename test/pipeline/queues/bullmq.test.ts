@@ -1,66 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Queue } from 'bullmq'
-import t, { type Test } from 'tap'
-import { createRedis } from '../../../infra/redis/start.js'
-import { onFreePort } from '../../../infra/stack/port.js'
-import {
-  type ConsumerOptions,
-  createConsumer,
-  createQueues,
-  type Queues,
-} from '../../../pipeline/queues/bullmq.js'
-import type { JobData, JobIds, JobName } from '../../../pipeline/queues/jobs.js'
+import t from 'tap'
+import type { JobData } from '../../../pipeline/queues/jobs.js'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { Fault } from '../../../schemas/fault.js'
-import { anyPort } from '../../rig/any-port.js'
-import { createFolder } from '../../rig/folder.js'
 import { dumpOf, until } from '../../story/rig/stack.js'
+import { consume, createBroker, ofName } from './broker.js'
 
-const dataPath = createFolder(t)
-const redis = await onFreePort(anyPort(), (port) =>
-  createRedis({ dataPath, port, password: 'secret' }),
-)
-t.teardown(() => redis.close())
-
-let prefixes = 0
-/** Queues of a prefix of their own, closed with the test. */
-function newQueues(t: Test) {
-  const options = { redisUrl: redis.url, prefix: `queues${++prefixes}` }
-  const queues = createQueues(options)
-  t.teardown(() => queues.close())
-  return { options, queues }
-}
-
-/** The queue of BullMQ, for jobs that are not added as the product does. */
-function ofName(queues: Queues, name: JobName): Queue {
-  const found = queues.each.find((one) => one.name === name)
-  if (found === undefined) throw new Error(`there is no queue ${name}`)
-  return found
-}
-
-interface Failed {
-  readonly ids: JobIds
-  readonly error: unknown
-}
-
-/** A consumer that writes down its failures, closed with the test. */
-function consume<N extends JobName>(
-  t: Test,
-  options: Pick<ConsumerOptions<N>, 'redisUrl' | 'prefix' | 'name' | 'run'>,
-) {
-  const failed: Failed[] = []
-  const givenUp: unknown[] = []
-  const consumer = createConsumer<N>({
-    ...options,
-    concurrency: 1,
-    attemptsMax: 3,
-    fail: async (data) => void givenUp.push(data),
-    onFailure: (ids, error) => void failed.push({ ids, error }),
-    onDone: () => undefined,
-  })
-  t.teardown(() => consumer.close())
-  return { failed, givenUp }
-}
+const { redis, newQueues } = await createBroker(t)
 
 t.test('only failures of its own end a job, however long the world was away', async (t) => {
   const { options, queues } = newQueues(t)
@@ -93,40 +38,6 @@ t.test('what holds a job up is known also while it is tried again', async (t) =>
   await until(() => seen.length === 2)
   t.match(seen, [[], [{ job: 'backfill', code: 'MDM_UNREACHABLE', arrival: undefined }]])
   await until(async () => (await queues.waits()).length === 0)
-})
-
-t.test('of those that wait for a file ahead the earliest is run at once', async (t) => {
-  const { queues } = newQueues(t)
-  const queue = ofName(queues, 'reconcile')
-  await queues.promoteNext('reconcile')
-  const others = [
-    [7, 'STORE_UNREACHABLE'],
-    [10, 'FILE_AHEAD'],
-    [9, 'FILE_AHEAD'],
-  ] as const
-  for (const [arrival, code] of others) {
-    const job = await queue.add('x', { v: 1, arrival }, { delay: 3_600_000 })
-    await job.updateProgress({ failures: 0, wait: { code, detail: '', since: new Date() } })
-  }
-  const ready = async () => (await queue.getWaiting()).map((job) => job.data.arrival)
-  await queues.promoteNext('reconcile')
-  t.same(await ready(), [9])
-  await queues.promoteNext('reconcile')
-  await queues.promoteNext('reconcile')
-  t.same(new Set(await ready()), new Set([9, 10]), 'what waits for anything else goes on waiting')
-})
-
-t.test('a file that waits for one ahead is seldom tried by itself', async (t) => {
-  const { options, queues } = newQueues(t)
-  const run = async ({ arrival }: { arrival: number }) => {
-    throw new Fault(arrival === 7 ? 'FILE_AHEAD' : 'STORE_UNREACHABLE', 'away')
-  }
-  const { failed } = consume(t, { ...options, name: 'reconcile', run })
-  for (const arrival of [7, 8]) await queues.add('reconcile', { v: 1, arrival })
-  await until(() => failed.length > 4)
-  const delayed = await ofName(queues, 'reconcile').getDelayed()
-  const [ahead] = delayed.filter(({ data }) => data.arrival === 7)
-  t.match(ahead, { attemptsMade: 1, delay: 30_000 })
 })
 
 t.test('what a failure says stays out of Redis', async (t) => {
@@ -234,44 +145,6 @@ t.test(
     t.equal(last, 'A')
   },
 )
-
-t.test('a flow whose loads have all been done already goes on to its reconcile', async (t) => {
-  const { options, queues } = newQueues(t)
-  let loaded = 0
-  let reconciled = 0
-  consume(t, { ...options, name: 'load', run: async () => void loaded++ })
-  consume(t, { ...options, name: 'reconcile', run: async () => void reconciled++ })
-  for (const turn of [1, 2]) {
-    await queues.addFlow({ v: 1, arrival: 7 }, [loadOf(0), loadOf(1)])
-    await until(() => reconciled === turn)
-  }
-  t.equal(loaded, 2)
-})
-
-t.test('two workers never run a queue that runs alone at once', async (t) => {
-  const { options, queues } = newQueues(t)
-  await queues.runAlone('reconcile')
-  let running = 0
-  let most = 0
-  let done = 0
-  const run = async () => {
-    most = Math.max(most, ++running)
-    await sleep(100)
-    running--
-    done++
-  }
-  for (let worker = 0; worker < 2; worker++) consume(t, { ...options, name: 'reconcile', run })
-  for (let arrival = 1; arrival <= 6; arrival++) await queues.add('reconcile', { v: 1, arrival })
-  await until(() => done === 6)
-  t.equal(most, 1)
-})
-
-function loadOf(chunk: number) {
-  const counted = { chunk, line: 2, lines: 1, rows: 1, bytes: 10 }
-  const kind = { format: 'plain', crc32: 1, crlf: false, repeats: false } as const
-  const file = { arrival: 7, feed: 'Gas', seconds: 86_400, format: 'slashDate' } as const
-  return { v: 1, ...file, chunk: { ...counted, ...kind } } as const
-}
 
 t.test('a planned job waits from its time on, a repeated one from its last attempt', async (t) => {
   const { queues } = newQueues(t)
