@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DelayedError, FlowProducer, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
-import { Fault, type FaultCode } from '../../schemas/fault.js'
+import { Fault } from '../../schemas/fault.js'
 import { withDeadline } from '../deadline.js'
+import { retryMs } from './back-off.js'
 import {
   forgotten,
   idsOf,
@@ -12,6 +13,7 @@ import {
   jobNames,
   longestMs,
   parseJob,
+  patient,
   type Repeated,
   type Repetition,
   shownQueues,
@@ -37,8 +39,11 @@ export interface Queues {
   has<N extends JobName>(name: N, data: JobData<N>): Promise<boolean>
   /** A reconcile job that runs when all loads of its file have succeeded or failed. */
   addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
-  /** Repeats a job; a second call with the same id only changes repetition and data. */
-  repeat<N extends Repeated>(name: N, data: JobData<N>, repetition: Repetition): Promise<void>
+  /**
+   * Repeats a job; a second call with the same id only changes repetition and data. Whether it did not
+   * repeat like that before.
+   */
+  repeat<N extends Repeated>(name: N, data: JobData<N>, repetition: Repetition): Promise<boolean>
   /** Runs jobs now that wait for a time. */
   promote(): Promise<void>
   /** Runs now what waits for a file ahead of its own (`FILE_AHEAD`): the job with the earliest file. */
@@ -58,9 +63,6 @@ export interface Queues {
 const keepSeconds = 60
 /** Passing faults are retried for as long as they last; other failures end after `attemptsMax`. */
 const worldAttemptsMax = 1_000_000
-const backoffMsMax = 10_000
-/** A file that waits for one ahead of it is run when that one has its verdict; each attempt costs most of one. */
-const aheadMs = 30_000
 /** Without a limit a command would wait for ever for a connection. */
 const reachMsMax = 10_000
 /** A job waits until an attempt succeeds, also while the next attempt runs or is due. */
@@ -78,6 +80,10 @@ const lockMs = 10_000
 /** A job for another machine is taken by any worker again after this time. */
 const handOnMs = 100
 const stalledMs = 3_000
+/** The same of jobs that nobody waits for. */
+const stalledLongMs = 15_000
+/** How long a worker waits in Redis for a job; one that comes wakes it. */
+const drainSeconds = 30
 
 const jobOptions = {
   attempts: worldAttemptsMax,
@@ -154,9 +160,10 @@ export function createQueues(options: QueueOptions): Queues {
         if (isAhead) await queue(name).removeJobScheduler(id)
         const asked = { every: undefined, pattern: undefined, tz: undefined, ...repetition }
         const found = [{ every, pattern, tz }, template?.data]
-        if (!isAhead && isDeepStrictEqual(found, [asked, data])) return
+        if (!isAhead && isDeepStrictEqual(found, [asked, data])) return false
         const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true }
         await queue(name).upsertJobScheduler(id, repetition, { name, data, opts })
+        return true
       }),
     promote: () =>
       reach(async () => {
@@ -252,9 +259,10 @@ export function createConsumer<N extends JobName>(
       concurrency: options.concurrency,
       ...telemetryOf(options),
       lockDuration: lockMs,
-      stalledInterval: stalledMs,
+      stalledInterval: patient.includes(options.name) ? stalledLongMs : stalledMs,
+      drainDelay: drainSeconds,
       maxStalledCount: worldAttemptsMax,
-      settings: { backoffStrategy: (attempts, _, error) => backoffMs(attempts, error?.message) },
+      settings: { backoffStrategy: (attempts, _, error) => retryMs(attempts, error?.message) },
     },
   )
   worker.on('error', () => undefined)
@@ -264,13 +272,6 @@ export function createConsumer<N extends JobName>(
       connection.disconnect()
     },
   }
-}
-
-/** How long a job waits after its failures, of which the last has this code. */
-function backoffMs(attempts: number, code: string | undefined): number {
-  return code === ('FILE_AHEAD' satisfies FaultCode)
-    ? aheadMs
-    : Math.min(100 * 2 ** attempts, backoffMsMax)
 }
 
 /** What BullMQ stores of a failure in Redis: no data of the job. */

@@ -97,6 +97,11 @@ export const shownQueues: readonly JobName[] = [
   ...(['reconcile', 'settle', 'register', 'backfill'] as const),
 ]
 
+/** Steps that no file or customer waits for: a dead worker's job is looked for less often. */
+export const patient: readonly JobName[] = [
+  ...(['reprocess', 'retain', 'alert', 'verify', 'due', 'bill', 'compare'] as const),
+]
+
 /** Steps that run again when they are queued again: once done, their id is removed. */
 export const forgotten: readonly JobName[] = [
   ...(['fetch', 'gather', 'reconcile', 'retain', 'register'] as const),

@@ -32,24 +32,27 @@ const nightPattern = '0 4 * * *'
 /** After the erasures of the night. */
 const verifyPattern = '0 5 * * *'
 const lookMs = 5_000
+/** Looks of which one is at everything. */
+const looksTogether = 12
 
 /**
  * Repeats the sweep, what retention asks for, the verification at night, the looks for bills and comparisons that are due and
- * for alerts, and the poll of each source, and again reports to the queues every few seconds which of
- * them have one job run at a time: a Redis that was emptied forgets that too, and nothing would be
- * found any more. The queues of the machine repeat what each machine does for its own disk.
+ * for alerts, and the poll of each source, and reports to the queues which of them have one job run at a
+ * time. All that is done again within seconds in a Redis that was emptied, where nothing would be found
+ * any more, and each minute. The queues of the machine repeat what each machine does for its own disk.
  */
 export async function keepRepeating(
   context: PipelineContext,
   own: Queues,
 ): Promise<{ close(): Promise<void> }> {
+  const sweeping = () => context.queues.repeat('sweep', { v: 1 }, { every: sweepMs })
   const repeat = async () => {
     for (const name of alone) await context.queues.runAlone(name)
     await own.runAlone('sweep')
     await own.repeat('sweep', { v: 1 }, { every: reportMs })
     await own.runAlone('retain')
     await own.repeat('retain', { v: 1 }, { every: retainMs })
-    await context.queues.repeat('sweep', { v: 1 }, { every: sweepMs })
+    await sweeping()
     await context.queues.repeat('retain', { v: 1 }, { every: retainMs })
     const nightly = { pattern: nightPattern, tz: context.profile.timeZone }
     await context.queues.repeat('retain', { v: 1, night: true }, nightly)
@@ -68,11 +71,14 @@ export async function keepRepeating(
   }
   /** A clock that is set back would hold up delayed jobs for as long. */
   let clockMs = clockAhead()
+  let looks = 0
   const look = async () => {
     const before = clockMs
     clockMs = clockAhead()
-    if (clockMs < before - lookMs) await Promise.all([context.queues.promote(), own.promote()])
-    await repeat()
+    const isBack = clockMs < before - lookMs
+    if (isBack) await Promise.all([context.queues.promote(), own.promote()])
+    const isEmptied = await sweeping()
+    if (isBack || isEmptied || ++looks % looksTogether === 0) await repeat()
   }
   await repeat()
   let looking: Promise<void> = Promise.resolve()

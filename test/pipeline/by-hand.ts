@@ -64,7 +64,7 @@ export function createLineOn(
     },
     addFlow: async () => undefined,
     has: async () => false,
-    repeat: async () => undefined,
+    repeat: async () => false,
     promoteNext: async () => undefined,
     promote: async () => undefined,
     runAlone: async () => undefined,

@@ -2,12 +2,14 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 import type { Queue } from 'bullmq'
 import t, { type Test } from 'tap'
 import { createRedis } from '../../../infra/redis/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
 import type { PipelineContext } from '../../../pipeline/context.js'
 import { createConsumer, createQueues, type Queues } from '../../../pipeline/queues/bullmq.js'
+import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { alone, keepRepeating } from '../../../pipeline/queues/repeat.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { anyPort } from '../../rig/any-port.js'
@@ -58,6 +60,26 @@ t.test('two workers repeat one cleaning each hour and one each night of the util
   const hashing = await own.each.find(({ name }) => name === 'verify')?.getJobSchedulers()
   t.match(hashing, [{ pattern: '0 5 * * *' }], 'each machine looks at its own kept files')
   for (const name of ['sweep', 'retain'] as const) t.ok(alone.includes(name))
+})
+
+t.test('all repeats again in a Redis that was emptied', async (t) => {
+  const sources = [{ name: 'inbox', kind: 'folder', path: '/inbox' }]
+  const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit', sources })
+  const [queues, own] = [newQueues(t, 'emptied'), newQueues(t, 'emptied:machine')]
+  const context = { profile, queues } as unknown as PipelineContext
+  const repeating = await keepRepeating(context, own)
+  t.teardown(() => repeating.close())
+  const connection = createProducerConnection(redisUrl)
+  t.teardown(() => connection.disconnect())
+  const repeated = async () => {
+    const schedulers = [...queues.each, ...own.each].map((one) => one.getJobSchedulers())
+    const alones = queues.each.map((one) => one.getGlobalConcurrency())
+    return [(await Promise.all(schedulers)).flat().length, await Promise.all(alones)]
+  }
+  const before = await repeated()
+  await connection.flushall()
+  t.match(await repeated(), [0])
+  await until(async () => isDeepStrictEqual(await repeated(), before))
 })
 
 t.test('a cleaning whose worker was killed is done by another one, once and alone', async (t) => {
