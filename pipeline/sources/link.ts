@@ -1,16 +1,24 @@
+import { Fault } from '../../schemas/fault.js'
 import type { RemoteFiles } from './remote-files.js'
 
 /** A pool of connections to one source; idle connections are closed after a while. */
 export interface Link {
-  /** Runs an operation on a connection of its own; after a failure the connection is closed. */
+  /**
+   * Runs an operation on a connection of its own; after a failure the connection is closed. While the
+   * server is silent one call waits for it, and others fail as the last one did: they would hold up what
+   * other sources have.
+   */
   use<T>(run: (remote: RemoteFiles) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
 const idleMsMax = 10_000
+/** A server that lets a call wait so long before it fails is silent. */
+const silentMs = 1_000
 
 export function createLink(connect: () => Promise<RemoteFiles>): Link {
   const idle = new Map<RemoteFiles, NodeJS.Timeout>()
+  const whileSilent = createTurns()
   let isClosed = false
   const take = (): RemoteFiles | undefined => {
     for (const [remote, timer] of idle) {
@@ -29,17 +37,18 @@ export function createLink(connect: () => Promise<RemoteFiles>): Link {
     idle.set(remote, timer)
   }
   return {
-    use: async (run) => {
-      const remote = take() ?? (await connect())
-      try {
-        const result = await run(remote)
-        await keep(remote)
-        return result
-      } catch (error) {
-        await remote.close()
-        throw error
-      }
-    },
+    use: (run) =>
+      whileSilent(async () => {
+        const remote = take() ?? (await connect())
+        try {
+          const result = await run(remote)
+          await keep(remote)
+          return result
+        } catch (error) {
+          await remote.close()
+          throw error
+        }
+      }),
     close: async () => {
       isClosed = true
       for (const timer of idle.values()) clearTimeout(timer)
@@ -47,5 +56,28 @@ export function createLink(connect: () => Promise<RemoteFiles>): Link {
       idle.clear()
       await Promise.all(remotes.map((remote) => remote.close()))
     },
+  }
+}
+
+/** Runs calls at once, but one at a time from one that found the server silent until one succeeds. */
+function createTurns(): <T>(call: () => Promise<T>) => Promise<T> {
+  let silence: Fault | undefined
+  let isTried = false
+  return async (call) => {
+    const isTrial = silence !== undefined
+    if (silence !== undefined && isTried) throw silence
+    if (isTrial) isTried = true
+    const began = performance.now()
+    try {
+      const result = await call()
+      silence = undefined
+      return result
+    } catch (error) {
+      const isUnreachable = error instanceof Fault && error.code === 'SOURCE_UNREACHABLE'
+      if (isUnreachable && performance.now() - began >= silentMs) silence = error
+      throw error
+    } finally {
+      if (isTrial) isTried = false
+    }
   }
 }
