@@ -9,6 +9,8 @@ export const reportMs = 30_000
 /** A machine that has not reported for so long is away. */
 const awaySeconds = (3 * reportMs) / 1_000
 
+const memoryMs = 1_000
+
 /** A data folder whose workers have not reported for a while, and what it is known to hold. */
 export interface AwayMachine {
   readonly machine: string
@@ -48,6 +50,23 @@ export async function runsElsewhere(
       AND seen_at > now64(3) - toIntervalSecond(${awaySeconds}) LIMIT 1`,
   })
   return found.length > 0
+}
+
+/** `runsElsewhere` with a memory of a second: each job of another machine asks until that one takes it. */
+export function createElsewhere(
+  context: Pick<PipelineContext, 'store' | 'machine'>,
+): (machine: string | undefined) => Promise<boolean> {
+  const known = new Map<
+    string | undefined,
+    { readonly at: number; readonly found: Promise<boolean> }
+  >()
+  return (machine) => {
+    const before = known.get(machine)
+    if (before !== undefined && performance.now() - before.at < memoryMs) return before.found
+    const found = runsElsewhere(context, machine)
+    known.set(machine, { at: performance.now(), found })
+    return found
+  }
 }
 
 /** Machines that are away, or that have rejects files to rewrite. */

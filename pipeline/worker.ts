@@ -16,7 +16,7 @@ import { createBegin } from './groups/begin-together.js'
 import { beginEach, gather } from './groups/gather.js'
 import { pushSource, uploadSource } from './intake/arrive.js'
 import { createLedger } from './ledger/ledger.js'
-import { reportMachine, runsElsewhere } from './machine.js'
+import { createElsewhere, reportMachine } from './machine.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobName, jobId, registrationsMax } from './queues/jobs.js'
 import { alone, keepRepeating } from './queues/repeat.js'
@@ -131,6 +131,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     retain: () => retainMachine(context),
     verify: () => verifyMachine(context),
   }
+  const isElsewhere = createElsewhere(context)
   const shared = profile.database
   /** Queues of the jobs that each machine runs for its own disk. */
   const own = `${shared}:${context.machine}`
@@ -151,8 +152,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
         const task = prefix === shared ? one : `${one}-${context.machine}`
         await asTask(task, () => step(data))
       },
-      isForOthers: async (data) =>
-        'machine' in data && (await runsElsewhere(context, data.machine)),
+      isForOthers: async (data) => 'machine' in data && (await isElsewhere(data.machine)),
       fail: async (data, error) => {
         if ('arrivals' in data) await beginEach(context, data.arrivals)
         if ('arrival' in data && name !== 'reprocess')
