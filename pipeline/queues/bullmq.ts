@@ -4,7 +4,6 @@ import { Fault } from '../../schemas/fault.js'
 import { withDeadline } from '../deadline.js'
 import { retryMs } from './back-off.js'
 import {
-  forgotten,
   idsOf,
   type JobData,
   type JobIds,
@@ -12,15 +11,25 @@ import {
   jobId,
   jobNames,
   longestMs,
+  optionsOf,
   parseJob,
   patient,
   type Repeated,
   type Repetition,
   shownQueues,
+  worldAttemptsMax,
 } from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
 import { type Tracing, telemetryOf } from './tracing.js'
-import { isTriedAgain, promoteNext, statesOfOldest, toWait, type Wait, waitsSince } from './wait.js'
+import {
+  isTriedAgain,
+  promoteNext,
+  promoteTries,
+  statesOfOldest,
+  toWait,
+  type Wait,
+  waitsSince,
+} from './wait.js'
 
 export interface QueueOptions {
   readonly redisUrl: string
@@ -44,7 +53,7 @@ export interface Queues {
    * repeat like that before.
    */
   repeat<N extends Repeated>(name: N, data: JobData<N>, repetition: Repetition): Promise<boolean>
-  /** Runs jobs now that wait for a time. */
+  /** Runs jobs now that wait for their next attempt, however long that is by the clock. */
   promote(): Promise<void>
   /** Runs now what waits for a file ahead of its own (`FILE_AHEAD`): the job with the earliest file. */
   promoteNext(name: JobName): Promise<void>
@@ -60,9 +69,6 @@ export interface Queues {
   close(): Promise<void>
 }
 
-const keepSeconds = 60
-/** Passing faults are retried for as long as they last; other failures end after `attemptsMax`. */
-const worldAttemptsMax = 1_000_000
 /** Without a limit a command would wait for ever for a connection. */
 const reachMsMax = 10_000
 /** A job waits until an attempt succeeds, also while the next attempt runs or is due. */
@@ -84,24 +90,6 @@ const stalledMs = 3_000
 const stalledLongMs = 15_000
 /** How long a worker waits in Redis for a job; one that comes wakes it. */
 const drainSeconds = 30
-
-const jobOptions = {
-  attempts: worldAttemptsMax,
-  backoff: { type: 'custom' },
-  removeOnComplete: { age: keepSeconds, count: 10_000 },
-  removeOnFail: true,
-} as const
-
-function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
-  const { removeOnComplete } = jobOptions
-  return {
-    ...jobOptions,
-    removeOnComplete: forgotten.includes(name) || removeOnComplete,
-    jobId: jobId(name, data),
-    // BullMQ runs what waited for its children newest first, unless it has a priority.
-    ...(name === 'reconcile' && { priority: 1 }),
-  }
-}
 
 export function createQueues(options: QueueOptions): Queues {
   const connection = createProducerConnection(options.redisUrl)
@@ -167,7 +155,7 @@ export function createQueues(options: QueueOptions): Queues {
       }),
     promote: () =>
       reach(async () => {
-        await Promise.all([...queues.values()].map((one) => one.promoteJobs()))
+        await Promise.all([...queues.values()].map(promoteTries))
       }),
     promoteNext: (name) => reach(() => promoteNext(queue(name))),
     runAlone: (name) =>

@@ -102,11 +102,39 @@ export const patient: readonly JobName[] = [
   ...(['reprocess', 'retain', 'alert', 'verify', 'due', 'bill', 'compare'] as const),
 ]
 
-/** Steps that run again when they are queued again: once done, their id is removed. */
+/**
+ * Steps that run again when they are queued again: once done, their id is removed. Of the others it stays until
+ * another job of the queue is done after `keepSeconds`; a restored store gives the number out again.
+ */
 export const forgotten: readonly JobName[] = [
-  ...(['fetch', 'gather', 'reconcile', 'retain', 'register'] as const),
+  ...(['fetch', 'gather', 'receive', 'reconcile', 'settle', 'retain', 'register'] as const),
   ...(['backfill', 'bill', 'compare', 'reprocess', 'verify', 'days'] as const),
 ]
+
+const keepSeconds = 60
+/** Passing faults are retried for as long as they last; other failures end after `attemptsMax`. */
+export const worldAttemptsMax = 1_000_000
+
+const jobOptions = {
+  attempts: worldAttemptsMax,
+  backoff: { type: 'custom' },
+  removeOnComplete: { age: keepSeconds, count: 10_000 },
+  removeOnFail: true,
+  // Each attempt would add one, and rewrite them all.
+  stackTraceLimit: 1,
+} as const
+
+/** What a job is queued with. */
+export function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
+  const { removeOnComplete } = jobOptions
+  return {
+    ...jobOptions,
+    removeOnComplete: forgotten.includes(name) || removeOnComplete,
+    jobId: jobId(name, data),
+    // BullMQ runs what waited for its children newest first, unless it has a priority.
+    ...(name === 'reconcile' && { priority: 1 }),
+  }
+}
 
 /** Jobs that repeat on a schedule. */
 export const repeated = [

@@ -75,10 +75,12 @@ export async function keepRepeating(
   const look = async () => {
     const before = clockMs
     clockMs = clockAhead()
-    const isBack = clockMs < before - lookMs
+    // A worker that ran before this one may have had a clock that was ahead.
+    const isBack = clockMs < before - lookMs || looks === 0
     if (isBack) await Promise.all([context.queues.promote(), own.promote()])
     const isEmptied = await sweeping()
-    if (isBack || isEmptied || ++looks % looksTogether === 0) await repeat()
+    if (isBack || isEmptied || looks % looksTogether === 0) await repeat()
+    looks++
   }
   await repeat()
   let looking: Promise<void> = Promise.resolve()

@@ -86,6 +86,14 @@ export function statesOfOldest(name: JobName): readonly ('active' | 'wait' | 'pr
 /** Delayed jobs among which the next one is looked for. */
 const delayedMax = 1_000
 
+/** Promotes what waits for its next attempt, not what repeats by a schedule. */
+export async function promoteTries(queue: Queue): Promise<void> {
+  for (const job of await queue.getJobs(['delayed'])) {
+    // It may be due or taken by now.
+    if (job.repeatJobKey === undefined) await job.promote().catch(() => undefined)
+  }
+}
+
 /** Promotes the job with the earliest arrival of those that wait for a file ahead of theirs. */
 export async function promoteNext(queue: Queue): Promise<void> {
   const delayed = await queue.getJobs(['delayed'], 0, delayedMax - 1)

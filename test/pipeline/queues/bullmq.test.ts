@@ -40,6 +40,18 @@ t.test('what holds a job up is known also while it is tried again', async (t) =>
   await until(async () => (await queues.waits()).length === 0)
 })
 
+t.test('a job that is tried for days does not grow', async (t) => {
+  const { options, queues } = newQueues(t)
+  const run = async () => {
+    throw new Fault('STORE_UNREACHABLE', 'away')
+  }
+  const { failed } = consume(t, { ...options, name: 'receive', run })
+  await queues.add('receive', { v: 1, arrival: 7 })
+  await until(() => failed.length === 3)
+  const [job] = await ofName(queues, 'receive').getJobs(['delayed'])
+  t.equal(job?.stacktrace?.length, 1)
+})
+
 t.test('what a failure says stays out of Redis', async (t) => {
   const { options, queues } = newQueues(t)
   const connection = createProducerConnection(options.redisUrl)
@@ -108,23 +120,27 @@ t.test('what comes round is of this format also where another release set it goi
   t.same(done, [{ v: 1 }, { v: 1 }])
 })
 
-t.test('a reconcile and a registration can be queued again as soon as they are done', async (t) => {
+t.test('a step can be queued again as soon as it is done', async (t) => {
   const { options, queues } = newQueues(t)
   const done: string[] = []
   const run = async () => void done.push('run')
   consume(t, { ...options, name: 'reconcile', run })
   consume(t, { ...options, name: 'register', run })
+  consume(t, { ...options, name: 'receive', run })
+  consume(t, { ...options, name: 'settle', run })
   const customer = { clientId: 'C', acctStatus: 'A', meters: [] }
   const idle = async () => {
-    const { reconcile, register } = await queues.counts()
-    return [reconcile, register].every((one) => one['active'] === 0 && one['waiting'] === 0)
+    const all = Object.values(await queues.counts())
+    return all.every((one) => one['active'] === 0 && one['waiting'] === 0)
   }
   for (const turn of [1, 2]) {
-    await queues.add('reconcile', { v: 1, arrival: 7 })
+    for (const name of ['receive', 'reconcile', 'settle'] as const) {
+      await queues.add(name, { v: 1, arrival: 7 })
+    }
     await queues.add('register', { v: 1, customers: [customer] })
-    await until(async () => done.length >= 2 * turn && (await idle()))
+    await until(async () => done.length >= 4 * turn && (await idle()))
   }
-  t.equal(done.length, 4)
+  t.equal(done.length, 8)
 })
 
 t.test(

@@ -62,6 +62,17 @@ t.test('two workers repeat one cleaning each hour and one each night of the util
   for (const name of ['sweep', 'retain'] as const) t.ok(alone.includes(name))
 })
 
+t.test('what a clock that was ahead held up is tried when a worker starts', async (t) => {
+  const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
+  const [queues, own] = [newQueues(t, 'ahead'), newQueues(t, 'ahead:machine')]
+  const fetches = queues.each.find(({ name }) => name === 'fetch') as Queue
+  await fetches.add('fetch', { v: 1, arrival: 7 }, { delay: 86_400_000 })
+  const repeating = await keepRepeating({ profile, queues } as unknown as PipelineContext, own)
+  t.teardown(() => repeating.close())
+  await until(async () => (await fetches.getWaitingCount()) === 1)
+  t.equal(await retainOf(queues).getDelayedCount(), 1, 'the run of the night waits for it')
+})
+
 t.test('all repeats again in a Redis that was emptied', async (t) => {
   const sources = [{ name: 'inbox', kind: 'folder', path: '/inbox' }]
   const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit', sources })
