@@ -19,6 +19,7 @@ import { createLedger } from './ledger/ledger.js'
 import { createElsewhere, reportMachine } from './machine.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobName, jobId, registrationsMax } from './queues/jobs.js'
+import { clientsOf, joinsRegistrations } from './queues/register-turns.js'
 import { alone, keepRepeating } from './queues/repeat.js'
 import { runTogether } from './queues/together.js'
 import type { Tracing } from './queues/tracing.js'
@@ -254,28 +255,19 @@ function createContext(options: WorkerOptions): PipelineContext {
   }
 }
 
-/**
- * Registrations that run together are as if they ran one by one: of a client each record needs to know those before
- * it, and what closes accounts is the last, so that it is not repeated with a later one that fails.
- */
-function joinsRegistrations(
-  before: readonly JobData<'register'>[],
-  { customers }: JobData<'register'>,
-): boolean {
-  if (before.some(({ closed = [] }) => closed.length > 0)) return false
-  const known = new Set(before.flatMap((job) => job.customers.map(({ clientId }) => clientId)))
-  return !customers.some(({ clientId }) => known.has(clientId))
-}
-
 /** History is requested after the meter is registered, so that none of its rows are dropped. */
 async function registerAll(
   context: PipelineContext,
-  jobs: readonly JobData<'register'>[],
+  queued: readonly JobData<'register'>[],
 ): Promise<void> {
+  const jobs = await context.queues.turns.current(queued)
   const customers = jobs.flatMap((job) => job.customers)
   await register(context, customers)
   const closed = jobs.flatMap((job) => job.closed ?? [])
+  const outdated = queued.flatMap(clientsOf).length - jobs.flatMap(clientsOf).length
+  if (outdated > 0) context.log.info({ job: 'register', outdated }, 'later records came first')
   await endClients(context, closed, 'closed')
+  await context.queues.turns.record(jobs)
   await queueClaim(context)
   if (context.mdm === undefined) return
   for (const some of batchesOf(customers, registrationsMax)) {

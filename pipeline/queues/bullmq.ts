@@ -20,6 +20,7 @@ import {
   worldAttemptsMax,
 } from './jobs.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
+import { createRegisterTurns, type RegisterTurns } from './register-turns.js'
 import { type Tracing, telemetryOf } from './tracing.js'
 import {
   isTriedAgain,
@@ -62,6 +63,7 @@ export interface Queues {
   counts(): Promise<QueueCounts>
   /** Since when the oldest waiting job of each queue could run, milliseconds since 1970. */
   oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
+  readonly turns: RegisterTurns
   /** The queues of BullMQ, for its board. */
   readonly each: readonly Queue[]
   /** Jobs that wait for a passing fault, at most 200 of each queue and state. */
@@ -97,6 +99,7 @@ export function createQueues(options: QueueOptions): Queues {
   const queues = new Map<JobName, Queue>(
     jobNames.map((name) => [name, new Queue(name, shared).on('error', () => undefined)]),
   )
+  const turns = createRegisterTurns(connection, options.prefix)
   const flows = new FlowProducer(shared)
   flows.on('error', () => undefined)
   const queue = (name: JobName) => queues.get(name) as Queue
@@ -115,9 +118,11 @@ export function createQueues(options: QueueOptions): Queues {
   }
   return {
     each: [...queues.values()],
+    turns,
     add: (name, data) =>
       reach(async () => {
-        await queue(name).add(name, data, optionsOf(name, data))
+        const queued = 'customers' in data ? await turns.take(data) : data
+        await queue(name).add(name, queued, optionsOf(name, data))
       }),
     has: (name, data) =>
       reach(async () => {

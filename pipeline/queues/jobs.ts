@@ -80,6 +80,8 @@ const jobSchemas = {
     customers: z.array(registrationSchema).max(registrationsMax),
     /** Clients whose accounts the CIS reports as closed. */
     closed: z.array(identifierSchema).max(registrationsMax).optional(),
+    /** Its place in the order of registrations. */
+    turn: count.optional(),
   }),
   backfill: z.strictObject({ ...version, meterId: identifierSchema }),
   due: z.strictObject({ ...version }),
@@ -210,6 +212,6 @@ export function jobId<N extends JobName>(name: N, data: JobData<N>): string {
 }
 
 /** Job ids appear in logs, so they must not contain identifiers of customers. */
-function hashOf(value: unknown): string {
+export function hashOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32)
 }

@@ -65,6 +65,7 @@ export function createLineOn(
     addFlow: async () => undefined,
     has: async () => false,
     repeat: async () => false,
+    turns: undefined as never,
     promoteNext: async () => undefined,
     promote: async () => undefined,
     runAlone: async () => undefined,

@@ -20,9 +20,9 @@ export async function createBroker(t: Test) {
   )
   t.teardown(() => redis.close())
   let prefixes = 0
-  /** Queues of a prefix of their own, closed with the test. */
-  const newQueues = (t: Test) => {
-    const options = { redisUrl: redis.url, prefix: `queues${++prefixes}` }
+  /** Queues of a prefix, by default of one of their own, closed with the test. */
+  const newQueues = (t: Test, prefix = `queues${++prefixes}`) => {
+    const options = { redisUrl: redis.url, prefix }
     const queues = createQueues(options)
     t.teardown(() => queues.close())
     return { options, queues }

@@ -1,0 +1,71 @@
+import type { Redis } from 'ioredis'
+import { hashOf, type JobData } from './jobs.js'
+
+type RegisterJob = JobData<'register'>
+
+/**
+ * The order of registrations. One that is tried again comes behind those that were queued meanwhile, and would
+ * override what a later one says of the same client.
+ */
+export interface RegisterTurns {
+  /** The job with the number of its turn. */
+  take(job: RegisterJob): Promise<RegisterJob>
+  /** The jobs without the clients of whom a later one has been carried out. */
+  current(jobs: readonly RegisterJob[]): Promise<readonly RegisterJob[]>
+  /** Records that jobs have been carried out. */
+  record(jobs: readonly RegisterJob[]): Promise<void>
+}
+
+/** Clients whose latest turn is known. A job waits ten seconds at most before it is tried again. */
+const clientsMax = 100_000
+
+export function createRegisterTurns(redis: Redis, prefix: string): RegisterTurns {
+  const [count, latest] = [`${prefix}:turn`, `${prefix}:turns`]
+  return {
+    take: async (job) => ({ ...job, turn: await redis.incr(count) }),
+    current: async (jobs) => {
+      const ids = jobs.flatMap(clientsOf)
+      if (ids.length === 0) return jobs
+      const scores = await redis.zmscore(latest, ...ids.map(hashOf))
+      const turns = new Map(ids.map((id, at) => [id, Number(scores[at] ?? 0)]))
+      return jobs.map((job) => {
+        const { customers, closed, turn = Infinity } = job
+        const isCurrent = (clientId: string) => (turns.get(clientId) ?? 0) <= turn
+        return {
+          ...job,
+          customers: customers.filter(({ clientId }) => isCurrent(clientId)),
+          ...(closed && { closed: closed.filter(isCurrent) }),
+        }
+      })
+    },
+    record: async (jobs) => {
+      const scored = jobs.flatMap((job) =>
+        job.turn === undefined ? [] : clientsOf(job).flatMap((id) => [`${job.turn}`, hashOf(id)]),
+      )
+      if (scored.length === 0) return
+      await redis
+        .multi()
+        .zadd(latest, 'GT', ...scored)
+        .zremrangebyrank(latest, 0, -clientsMax - 1)
+        .exec()
+    },
+  }
+}
+
+/**
+ * Whether a job may run together with those before it, as if they ran one by one: of a client each record needs to
+ * know those before it, and what closes accounts is the last, so that it is not repeated with a later one that
+ * fails.
+ */
+export function joinsRegistrations(before: readonly RegisterJob[], job: RegisterJob): boolean {
+  if (before.some(({ closed = [] }) => closed.length > 0)) return false
+  const known = new Map(before.flatMap((one) => clientsOf(one).map((id) => [id, one.turn ?? 0])))
+  const isLater = (clientId: string) => (known.get(clientId) ?? 0) <= (job.turn ?? 0)
+  const { customers, closed = [] } = job
+  return !customers.some(({ clientId }) => known.has(clientId)) && closed.every(isLater)
+}
+
+/** The clients of whom a job says something. */
+export function clientsOf({ customers, closed = [] }: RegisterJob): readonly string[] {
+  return [...customers.map(({ clientId }) => clientId), ...closed]
+}
