@@ -70,8 +70,10 @@ async function readAll(pool: pg.Pool, settings: SqlCisSettings, clientId: string
   let failure: Error | undefined
   let step = `the login at ${settings.host}:${settings.port}`
   try {
-    client = await pool.connect()
-    await client.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    client = await begin(pool).catch((error) => {
+      if (!hasEnded(error)) throw error
+      return begin(pool)
+    })
     const ask = async (query: keyof typeof queries, names: readonly string[]) => {
       step = `cis.queries.${query}`
       const text = queries[query]
@@ -92,6 +94,22 @@ async function readAll(pool: pg.Pool, settings: SqlCisSettings, clientId: string
   } finally {
     client?.release(failure)
   }
+}
+
+async function begin(pool: pg.Pool): Promise<pg.PoolClient> {
+  const client = await pool.connect()
+  try {
+    await client.query('BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    return client
+  } catch (error) {
+    client.release(error as Error)
+    throw error
+  }
+}
+
+/** Whether the server had ended a connection of which the pool did not know yet. */
+function hasEnded(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^57P/.test(error.code ?? '')
 }
 
 /**

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { t } from 'tap'
@@ -126,6 +127,21 @@ t.test('a connection that breaks during a query fails this query only', async (t
     await t.rejects(cis.fetch('C-locked'), { code: 'CIS_UNREACHABLE' }, cut)
     t.match(await cis.fetch('C-1'), { record: { clientId: 'C-1' } })
   }
+})
+
+t.test('a connection that the database ended fails no query', async (t) => {
+  const server = await createPostgres()
+  await server.run(`${tables}; CREATE ROLE gate LOGIN SUPERUSER`)
+  const cis = createSqlCis(settingsOf(server.port, { user: 'gate' }), undefined)
+  t.teardown(async () => {
+    await cis.close()
+    await server.close()
+  })
+  t.match(await cis.fetch('C-1'), { record: { clientId: 'C-1' } })
+  const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'gate'`
+  // Another program: nothing is read meanwhile, so the pool does not know of it.
+  execFileSync('psql', [`postgres://cis@127.0.0.1:${server.port}/postgres`, '-c', end])
+  t.match(await cis.fetch('C-1'), { record: { clientId: 'C-1' } })
 })
 
 t.test('a database asks for a password that is not configured', async (t) => {
