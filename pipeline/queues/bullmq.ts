@@ -11,6 +11,7 @@ import {
   jobId,
   jobNames,
   longestMs,
+  nightly,
   optionsOf,
   parseJob,
   patient,
@@ -154,7 +155,7 @@ export function createQueues(options: QueueOptions): Queues {
         const asked = { every: undefined, pattern: undefined, tz: undefined, ...repetition }
         const found = [{ every, pattern, tz }, template?.data]
         if (!isAhead && isDeepStrictEqual(found, [asked, data])) return false
-        const opts = { attempts: 1, removeOnComplete: true, removeOnFail: true }
+        const opts = 'pattern' in repetition ? nightly : { ...nightly, attempts: 1 }
         await queue(name).upsertJobScheduler(id, repetition, { name, data, opts })
         return true
       }),

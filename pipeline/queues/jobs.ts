@@ -126,6 +126,9 @@ const jobOptions = {
   stackTraceLimit: 1,
 } as const
 
+/** What a run of the night is queued with; one that comes every few seconds has one attempt. */
+export const nightly = { ...jobOptions, removeOnComplete: true } as const
+
 /** What a job is queued with. */
 export function optionsOf<N extends JobName>(name: N, data: JobData<N>) {
   const { removeOnComplete } = jobOptions

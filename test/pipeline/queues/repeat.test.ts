@@ -11,6 +11,7 @@ import type { PipelineContext } from '../../../pipeline/context.js'
 import { createConsumer, createQueues, type Queues } from '../../../pipeline/queues/bullmq.js'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { alone, keepRepeating } from '../../../pipeline/queues/repeat.js'
+import { Fault } from '../../../schemas/fault.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
@@ -71,6 +72,33 @@ t.test('what a clock that was ahead held up is tried when a worker starts', asyn
   t.teardown(() => repeating.close())
   await until(async () => (await fetches.getWaitingCount()) === 1)
   t.equal(await retainOf(queues).getDelayedCount(), 1, 'the run of the night waits for it')
+})
+
+t.test('a run of the night that meets an outage is tried again', async (t) => {
+  const prefix = 'outage'
+  const queues = newQueues(t, prefix)
+  const nightly = { pattern: '0 4 * * *', tz: 'America/Detroit' }
+  await queues.repeat('verify', night, nightly)
+  let runs = 0
+  const consumer = createConsumer({
+    ...{ name: 'verify', redisUrl, prefix, concurrency: 1, attemptsMax: 1 },
+    run: async () => {
+      if (++runs < 3) throw new Fault('STORE_UNREACHABLE', 'away')
+    },
+    fail: async () => undefined,
+    onFailure: () => undefined,
+    onDone: () => undefined,
+  })
+  t.teardown(() => consumer.close())
+  const queue = queues.each.find(({ name }) => name === 'verify') as Queue
+  await queue.promoteJobs()
+  await until(() => runs === 3)
+  await until(async () => (await queue.getActiveCount()) === 0)
+  await queues.repeat('verify', night, nightly)
+  const [next, ...others] = await queue.getJobSchedulers()
+  t.same(others, [])
+  t.ok(Number(next?.next) < Date.now() + 25 * 3_600_000, 'it comes the next night')
+  t.equal(await queue.getDelayedCount(), 1)
 })
 
 t.test('all repeats again in a Redis that was emptied', async (t) => {
