@@ -89,6 +89,8 @@ const lockMs = 10_000
 /** A job for another machine is taken by any worker again after this time. */
 const handOnMs = 100
 const stalledMs = 3_000
+/** A job during which more workers than this died is itself the cause, and keeps all others from running. */
+const deathsMax = 100
 /** The same of jobs that nobody waits for. */
 const stalledLongMs = 15_000
 /** How long a worker waits in Redis for a job; one that comes wakes it. */
@@ -235,13 +237,17 @@ export function createConsumer<N extends JobName>(
           await job.moveToDelayed(Date.now() + handOnMs, token)
           throw new DelayedError()
         }
+        const deaths = job.stalledCounter ?? 0
+        if (deaths > deathsMax) throw new UnrecoverableError(`${deaths} workers died at it`)
         await options.run(data)
         options.onDone(data, performance.now() - startedAt)
       } catch (error) {
         if (error instanceof DelayedError) throw error
         options.onFailure(idsOf(job.data), error, job.attemptsMade + 1)
         if (data !== undefined) {
-          if (await isTriedAgain(job, error, options.attemptsMax)) throw new Error(codeOf(error))
+          const isLast = error instanceof UnrecoverableError
+          if (!isLast && (await isTriedAgain(job, error, options.attemptsMax)))
+            throw new Error(codeOf(error))
           await options.fail(data, error)
         }
         throw new UnrecoverableError(codeOf(error))

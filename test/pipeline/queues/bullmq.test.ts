@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { JobData } from '../../../pipeline/queues/jobs.js'
+import { type JobData, jobId } from '../../../pipeline/queues/jobs.js'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { Fault } from '../../../schemas/fault.js'
 import { dumpOf, until } from '../../story/rig/stack.js'
@@ -50,6 +50,26 @@ t.test('a job that is tried for days does not grow', async (t) => {
   await until(() => failed.length === 3)
   const [job] = await ofName(queues, 'receive').getJobs(['delayed'])
   t.equal(job?.stacktrace?.length, 1)
+})
+
+t.test('a job that ends each worker is given up at last', async (t) => {
+  const { options, queues } = newQueues(t)
+  const connection = createProducerConnection(options.redisUrl)
+  t.teardown(() => connection.disconnect())
+  const queue = ofName(queues, 'receive')
+  let runs = 0
+  for (const [arrival, deaths] of [
+    [7, 101],
+    [8, 100],
+  ] as const) {
+    await queues.add('receive', { v: 1, arrival })
+    await connection.hset(queue.toKey(jobId('receive', { v: 1, arrival })), 'stc', deaths)
+  }
+  const run = async () => void runs++
+  const { failed, givenUp } = consume(t, { ...options, name: 'receive', run })
+  await until(() => runs === 1 && givenUp.length === 1)
+  t.match(failed, [{ ids: { arrival: 7 }, error: { message: '101 workers died at it' } }])
+  t.match(givenUp, [{ arrival: 7 }])
 })
 
 t.test('what a failure says stays out of Redis', async (t) => {
