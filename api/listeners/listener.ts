@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs'
 import { Fault } from '../../schemas/fault.js'
 import type { GatewayLimits } from '../../schemas/settings/gateway-listener.js'
 import type { Handle, Refuse } from '../request.js'
@@ -56,4 +57,15 @@ export function toListenFault({ host, port }: Place, cause: unknown): Fault {
   }
   const detail = `cannot listen on ${host}:${port} (${code}); fix host and port in the profile`
   return new Fault('LISTENER', detail, { cause })
+}
+
+/**
+ * Throws `LISTENER` where no Unix socket may be created: a file of another kind is never replaced by
+ * one.
+ */
+export async function checkSocketPath(path: string): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found === undefined || found.isSocket()) return
+  const detail = `gateway.listen.socket: ${path} exists and is not a socket`
+  throw new Fault('LISTENER', `${detail}; choose another path, or remove it`)
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { ListenSettings } from '../../schemas/settings/gateway-listener.js'
 import { readCertificates } from './certificates.js'
-import { type Listener, toListenFault } from './listener.js'
+import { checkSocketPath, type Listener, toListenFault } from './listener.js'
 import { createReceive, type ReceiveState, type UwsOptions } from './uws-receive.js'
 import type { UwsApp, UwsResponse, UwsSocket } from './uws-types.js'
 
@@ -27,7 +27,8 @@ interface Open {
  */
 export async function createUwsListener(options: UwsOptions): Promise<Listener> {
   const { settings, limits } = options
-  if (settings.socket === undefined && settings.port !== 0) await expectFree(settings)
+  if (settings.socket !== undefined) await checkSocketPath(settings.socket)
+  else if (settings.port !== 0) await expectFree(settings)
   let open = listen(options, settings.port)
   let closed: Promise<void> | undefined
   const port = settings.socket === undefined ? uWS.us_socket_local_port(open.socket) : 0

@@ -1,6 +1,7 @@
 import { readAuthorities, readPair } from '../../api/http-client.js'
 import { readKeyFile } from '../../api/identity/signing-keys.js'
 import { readCertificates } from '../../api/listeners/certificates.js'
+import { checkSocketPath } from '../../api/listeners/listener.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
@@ -16,8 +17,8 @@ export interface PreflightContext {
 }
 
 /**
- * What a start with this profile would fail of: secrets, certificates, ports and the user of readers.
- * Nothing is started for it. Paths in the profile are absolute.
+ * What a start with this profile would fail of: secrets, certificates, ports, the socket and
+ * the user of readers. Nothing is started for it. Paths in the profile are absolute.
  */
 export async function preflight(
   profile: Profile,
@@ -25,15 +26,14 @@ export async function preflight(
 ): Promise<readonly Fault[]> {
   const { sources, backfill, alerts } = profile
   const parts = stays ? Object.values(profile) : [sources, backfill, alerts]
-  const found = [
+  const checks = [
     ...parts.map((part) => () => collectSecrets(part, secret)),
     ...parts.flatMap(trustChecks),
     () => externalRedis(external),
     () => checkReader(profile, external, stays),
-    ...(stays ? [...certificateChecks(profile), () => checkPortsDiffer(profile)] : []),
-  ].flatMap(faultOf)
-  const taken = stays ? await Promise.all(listeners(profile).map(checkPort)) : []
-  return [...found, ...taken.flat()]
+    ...(stays ? listenerChecks(profile) : []),
+  ]
+  return (await Promise.all(checks.map(faultOf))).flat()
 }
 
 /** Throws the faults that were found as one. */
@@ -44,9 +44,9 @@ export function throwFaults([first, ...more]: readonly Fault[]): void {
   throw new Fault(first.code, details.join('\n'), { cause: first })
 }
 
-function faultOf(check: () => unknown): readonly Fault[] {
+async function faultOf(check: () => unknown): Promise<readonly Fault[]> {
   try {
-    check()
+    await check()
     return []
   } catch (error) {
     if (error instanceof Fault) return [error]
@@ -61,6 +61,16 @@ function checkReader(profile: Profile, external: External, stays: boolean): void
   if (!isRead || addresses === undefined || addresses.reader !== addresses.store) return
   const remedy = 'set CLICKHOUSE_READER_URL to a user with the role of readers'
   throw new Fault('CONFIG', `the section reads needs a user who can only read: ${remedy}`)
+}
+
+function listenerChecks(profile: Profile): readonly (() => unknown)[] {
+  const { socket } = profile.gateway?.listen ?? {}
+  return [
+    ...certificateChecks(profile),
+    () => checkPortsDiffer(profile),
+    ...(socket === undefined ? [] : [() => checkSocketPath(socket)]),
+    ...listeners(profile).map((at) => () => checkPort(at)),
+  ]
 }
 
 function certificateChecks({ gateway, worker }: Profile): readonly (() => unknown)[] {
@@ -97,7 +107,7 @@ interface Listener {
   readonly port: number
 }
 
-/** Ports that the profile names. A Unix socket and port 0 cannot be taken. */
+/** Ports that the profile names. Port 0 cannot be taken. */
 function listeners({ gateway, worker }: Profile): readonly Listener[] {
   const of = [
     [gateway?.listen?.socket === undefined ? gateway?.listen : undefined, 'gateway.listen'],
@@ -125,10 +135,10 @@ function checkPortsDiffer(profile: Profile): void {
   }
 }
 
-async function checkPort({ setting, host, port }: Listener): Promise<readonly Fault[]> {
+async function checkPort({ setting, host, port }: Listener): Promise<void> {
   const code = await whyTaken({ host, port })
-  if (code === undefined) return []
+  if (code === undefined) return
   const detail = `${setting}: cannot listen on ${host}:${port} (${code})`
   const remedy = 'choose another port in the profile, or stop the program that uses it'
-  return [new Fault('PORT_TAKEN', `${detail}; ${remedy}`)]
+  throw new Fault('PORT_TAKEN', `${detail}; ${remedy}`)
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -87,6 +87,15 @@ t.test('a Unix socket', async (t) => {
     asked.end()
   })
   t.equal(status, 200)
+})
+
+t.test('a file that is not a socket is never removed for one', async (t) => {
+  const socket = join(folder, 'notes.txt')
+  writeFileSync(socket, 'keep')
+  const detail = `gateway.listen.socket: ${socket} exists and is not a socket`
+  await t.rejects(listen(echo, { socket }), { code: 'LISTENER', detail })
+  await t.rejects(listen(echo, { socket: folder }), { code: 'LISTENER' })
+  t.equal(readFileSync(socket, 'utf8'), 'keep')
 })
 
 t.test('a port in use and an invalid certificate are reported at once', async (t) => {

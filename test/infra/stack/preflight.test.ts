@@ -102,3 +102,14 @@ t.test('two listeners of one profile need two ports', async (t) => {
     },
   ])
 })
+
+t.test('a file in the place of the socket is reported before a start', async (t) => {
+  const socket = join(createFolder(t), 'notes.txt')
+  writeFileSync(socket, 'keep')
+  const gateway = { listen: { host: '127.0.0.1', port: 8_443, socket, allow: [] } }
+  const profile = { ...parseProfile(least), gateway } as unknown as Parameters<typeof preflight>[0]
+  t.match(await preflight(profile, { secret: () => 'known' }), [
+    { code: 'LISTENER', detail: `gateway.listen.socket: ${socket} exists and is not a socket` },
+  ])
+  t.same(await preflight(profile, { secret: () => 'known', stays: false }), [])
+})
