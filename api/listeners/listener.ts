@@ -1,4 +1,5 @@
-import { lstatSync } from 'node:fs'
+import { chmodSync, lstatSync, rmSync } from 'node:fs'
+import { createConnection } from 'node:net'
 import { Fault } from '../../schemas/fault.js'
 import type { GatewayLimits } from '../../schemas/settings/gateway-listener.js'
 import type { Handle, Refuse } from '../request.js'
@@ -61,11 +62,43 @@ export function toListenFault({ host, port }: Place, cause: unknown): Fault {
 
 /**
  * Throws `LISTENER` where no Unix socket may be created: a file of another kind is never replaced by
- * one.
+ * one. Throws `PORT_TAKEN` where another program listens; a socket that nobody serves may be replaced.
  */
 export async function checkSocketPath(path: string): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false })
-  if (found === undefined || found.isSocket()) return
-  const detail = `gateway.listen.socket: ${path} exists and is not a socket`
-  throw new Fault('LISTENER', `${detail}; choose another path, or remove it`)
+  if (found === undefined) return
+  if (!found.isSocket()) {
+    const detail = `gateway.listen.socket: ${path} exists and is not a socket`
+    throw new Fault('LISTENER', `${detail}; choose another path, or remove it`)
+  }
+  const code = await whyNotConnected(path)
+  if (code === 'ECONNREFUSED' || code === 'ENOENT') return
+  const detail = `gateway.listen.socket: another program listens on ${path}`
+  const reason = code === undefined ? '' : ` (${code})`
+  throw new Fault('PORT_TAKEN', `${detail}${reason}; stop it, or choose another path`)
+}
+
+/** The system's code; undefined if a program accepts the connection. */
+function whyNotConnected(path: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ path })
+    socket.once('error', ({ code = 'UNKNOWN' }: NodeJS.ErrnoException) => resolve(code))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(undefined)
+    })
+  })
+}
+
+/**
+ * Opens a new socket to its group. Returns what removes it, unless it has been replaced since. Call that
+ * while it is still listened on: its inode cannot be another socket's until then.
+ */
+export function ownSocket(path: string): () => void {
+  chmodSync(path, 0o660)
+  const { dev, ino } = lstatSync(path)
+  return () => {
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found?.ino === ino && found.dev === dev) rmSync(path)
+  }
 }

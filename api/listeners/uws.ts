@@ -1,12 +1,11 @@
 import uWS from 'uWebSockets.js'
 import { once } from 'node:events'
-import { chmodSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { ListenSettings } from '../../schemas/settings/gateway-listener.js'
 import { readCertificates } from './certificates.js'
-import { checkSocketPath, type Listener, toListenFault } from './listener.js'
+import { checkSocketPath, type Listener, ownSocket, toListenFault } from './listener.js'
 import { createReceive, type ReceiveState, type UwsOptions } from './uws-receive.js'
 import type { UwsApp, UwsResponse, UwsSocket } from './uws-types.js'
 
@@ -18,6 +17,8 @@ interface Open {
   readonly app: UwsApp
   readonly socket: UwsSocket
   readonly state: ReceiveState
+  /** Removes its Unix socket. */
+  readonly unlink: () => void
 }
 
 /**
@@ -43,9 +44,7 @@ export async function createUwsListener(options: UwsOptions): Promise<Listener> 
       void drain(before, limits.stopMsMax)
     },
     close: () => {
-      closed ??= drain(open, limits.stopMsMax).finally(() => {
-        if (settings.socket !== undefined) rmSync(settings.socket, { force: true })
-      })
+      closed ??= drain(open, limits.stopMsMax)
       return closed
     },
   }
@@ -67,13 +66,12 @@ function listen(options: UwsOptions, port: number): Open {
     socket = opened
   }
   if (settings.socket === undefined) app.listen(settings.host, port, keep)
-  else {
-    rmSync(settings.socket, { force: true })
-    app.listen_unix(keep, settings.socket)
-    chmodSync(settings.socket, 0o660)
-  }
+  else app.listen_unix(keep, settings.socket)
   const opened = socket as UwsSocket | false
-  if (opened !== false) return { app, socket: opened, state }
+  if (opened !== false) {
+    const unlink = settings.socket === undefined ? () => undefined : ownSocket(settings.socket)
+    return { app, socket: opened, state, unlink }
+  }
   const place = settings.socket ?? `${settings.host}:${port}`
   throw new Fault('LISTENER', `cannot listen on ${place}; check gateway.listen`)
 }
@@ -105,10 +103,11 @@ async function expectFree({ host, port }: ListenSettings): Promise<void> {
  * Answers all received requests, closes their connections, then closes idle ones. What has connected
  * is accepted first, in a complete turn of the event loop: the system resets it otherwise.
  */
-async function drain({ app, socket, state }: Open, stopMsMax: number): Promise<void> {
+async function drain({ app, socket, state, unlink }: Open, stopMsMax: number): Promise<void> {
   state.isClosing = true
   await turn()
   await turn()
+  unlink()
   uWS.us_listen_socket_close(socket)
   const from = performance.now()
   state.lastAt = from

@@ -1,7 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connect } from 'node:tls'
 import { t } from 'tap'
 import type { Handle } from '../../../api/request.js'
 import { createRequestIds } from '../../../api/request.js'
@@ -75,10 +78,9 @@ t.test('TLS below 1.2 is refused', async (t) => {
   await createRaw({ port, tls: { ca, maxVersion: 'TLSv1.2' } }).then((client) => client.destroy())
 })
 
-t.test('a Unix socket', async (t) => {
-  const socketPath = join(folder, 'gateway.sock')
-  await listen(echo, { socket: socketPath })
-  const status = await new Promise<number | undefined>((resolve, reject) => {
+/** The status of an answer over a Unix socket. */
+const askOver = (socketPath: string) =>
+  new Promise<number | undefined>((resolve, reject) => {
     const asked = request({ socketPath, path: '/now', agent: false }, (answer) => {
       answer.resume()
       resolve(answer.statusCode)
@@ -86,7 +88,46 @@ t.test('a Unix socket', async (t) => {
     asked.once('error', reject)
     asked.end()
   })
-  t.equal(status, 200)
+
+t.test('a Unix socket, which is removed when the listener closes', async (t) => {
+  const socket = join(folder, 'gateway.sock')
+  const { close } = await listen(echo, { socket })
+  t.equal(await askOver(socket), 200)
+  await close()
+  t.notOk(existsSync(socket))
+})
+
+t.test('a socket on which another program listens is left to it', async (t) => {
+  const socket = join(folder, 'shared.sock')
+  const first = await listen(echo, { socket })
+  const detail = `gateway.listen.socket: another program listens on ${socket}`
+  await t.rejects(listen(echo, { socket }), { code: 'PORT_TAKEN', detail })
+  t.equal(await askOver(socket), 200)
+  renameSync(socket, `${socket}.first`)
+  await listen(echo, { socket })
+  await first.close()
+  t.equal(await askOver(socket), 200, 'only the own one is removed')
+})
+
+t.test('a socket that a killed program left is replaced', async (t) => {
+  const socket = join(folder, 'left.sock')
+  const code = `require('node:net').createServer().listen('${socket}', () => process.kill(process.pid, 9))`
+  spawnSync(process.execPath, ['-e', code])
+  t.ok(existsSync(socket))
+  await listen(echo, { socket })
+  t.equal(await askOver(socket), 200)
+})
+
+t.test('a renewed certificate is served on the same socket', async (t) => {
+  const socket = join(folder, 'renewed.sock')
+  const { renewCertificate } = await listen(echo, { socket, tls })
+  await renewCertificate()
+  // As long as the listener before it may take to close.
+  await sleep(1_000)
+  const client = connect({ path: socket, ca: readFileSync(caFile), servername: 'localhost' })
+  await once(client, 'secureConnect')
+  t.ok(client.authorized)
+  client.destroy()
 })
 
 t.test('a file that is not a socket is never removed for one', async (t) => {

@@ -103,13 +103,25 @@ t.test('two listeners of one profile need two ports', async (t) => {
   ])
 })
 
-t.test('a file in the place of the socket is reported before a start', async (t) => {
-  const socket = join(createFolder(t), 'notes.txt')
-  writeFileSync(socket, 'keep')
+const withSocket = (socket: string) => {
   const gateway = { listen: { host: '127.0.0.1', port: 8_443, socket, allow: [] } }
-  const profile = { ...parseProfile(least), gateway } as unknown as Parameters<typeof preflight>[0]
-  t.match(await preflight(profile, { secret: () => 'known' }), [
+  return { ...parseProfile(least), gateway } as unknown as Parameters<typeof preflight>[0]
+}
+
+t.test('a socket that cannot be had is reported before a start', async (t) => {
+  const folder = createFolder(t)
+  const secret = () => 'known'
+  const socket = join(folder, 'notes.txt')
+  writeFileSync(socket, 'keep')
+  t.match(await preflight(withSocket(socket), { secret }), [
     { code: 'LISTENER', detail: `gateway.listen.socket: ${socket} exists and is not a socket` },
   ])
-  t.same(await preflight(profile, { secret: () => 'known', stays: false }), [])
+  t.same(await preflight(withSocket(socket), { secret, stays: false }), [])
+  const taken = join(folder, 'taken.sock')
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(taken, resolve))
+  t.teardown(() => server.close())
+  t.match(await preflight(withSocket(taken), { secret }), [
+    { code: 'PORT_TAKEN', detail: `another program listens on ${taken}` },
+  ])
 })
