@@ -1,7 +1,8 @@
-import { chmodSync, lstatSync, rmSync } from 'node:fs'
+import { accessSync, chmodSync, constants, lstatSync, rmSync } from 'node:fs'
 import { createConnection } from 'node:net'
+import { dirname } from 'node:path'
 import { Fault } from '../../schemas/fault.js'
-import type { GatewayLimits } from '../../schemas/settings/gateway-listener.js'
+import { type GatewayLimits, socketBytesMax } from '../../schemas/settings/gateway-listener.js'
 import type { Handle, Refuse } from '../request.js'
 
 /** Options of every listener; `S` is its section of the profile. */
@@ -65,6 +66,7 @@ export function toListenFault({ host, port }: Place, cause: unknown): Fault {
  * one. Throws `PORT_TAKEN` where another program listens; a socket that nobody serves may be replaced.
  */
 export async function checkSocketPath(path: string): Promise<void> {
+  checkSocketFolder(path)
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return
   if (!found.isSocket()) {
@@ -76,6 +78,23 @@ export async function checkSocketPath(path: string): Promise<void> {
   const detail = `gateway.listen.socket: another program listens on ${path}`
   const reason = code === undefined ? '' : ` (${code})`
   throw new Fault('PORT_TAKEN', `${detail}${reason}; stop it, or choose another path`)
+}
+
+/** A relative path is longer once it starts at the data folder. */
+function checkSocketFolder(path: string): void {
+  const bytes = Buffer.byteLength(path)
+  if (bytes > socketBytesMax) {
+    const detail = `gateway.listen.socket: the path ${path} has ${bytes} bytes`
+    throw new Fault('LISTENER', `${detail}; use at most ${socketBytesMax}`)
+  }
+  const folder = dirname(path)
+  try {
+    accessSync(`${folder}/`, constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const detail = `gateway.listen.socket: no socket can be created in ${folder} (${code})`
+    throw new Fault('LISTENER', `${detail}; create the folder for this user`, { cause })
+  }
 }
 
 /** The system's code; undefined if a program accepts the connection. */

@@ -17,13 +17,20 @@ const certificate = { certFile: file, keyFile: file } as const
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
 
+/** unix(7): 108 bytes with the NUL at the end. */
+export const socketBytesMax = 107
+
 /** Login and customer: TLS, or plain HTTP on loopback or a Unix socket behind a terminator. */
 const listen = z
   .strictObject({
     host,
     port: port.default(8443),
-    /** Path of a Unix socket, instead of host and port. */
-    socket: z.string().min(1).max(100, 'use at most 100 characters').optional(),
+    /** Path of a Unix socket, instead of host and port; a relative one starts at the data folder. */
+    socket: file
+      .refine((path) => Buffer.byteLength(path) <= socketBytesMax, {
+        error: `use at most ${socketBytesMax} bytes`,
+      })
+      .optional(),
     tls: strict(certificate).optional(),
     allow,
   })

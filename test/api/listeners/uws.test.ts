@@ -139,6 +139,15 @@ t.test('a file that is not a socket is never removed for one', async (t) => {
   t.equal(readFileSync(socket, 'utf8'), 'keep')
 })
 
+t.test('a path that is too long or has no folder is refused', async (t) => {
+  const of = (path: string) => listen(echo, { socket: join(folder, path) })
+  const detail = 'gateway.listen.socket: '
+  await t.rejects(of('é'.repeat(60)), { code: 'LISTENER', detail: `${detail}the path ` })
+  const absent = { code: 'LISTENER', detail: `${detail}no socket can be created in ` }
+  await t.rejects(of('absent/gateway.sock'), absent)
+  await t.rejects(of('notes.txt/gateway.sock'), absent)
+})
+
 t.test('a port in use and an invalid certificate are reported at once', async (t) => {
   const { port } = await listen(echo, {})
   await t.rejects(listen(echo, { port }), { code: 'PORT_TAKEN' })

@@ -124,4 +124,8 @@ t.test('a socket that cannot be had is reported before a start', async (t) => {
   t.match(await preflight(withSocket(taken), { secret }), [
     { code: 'PORT_TAKEN', detail: `another program listens on ${taken}` },
   ])
+  const absent = join(folder, 'absent/gateway.sock')
+  t.match(await preflight(withSocket(absent), { secret }), [
+    { code: 'LISTENER', detail: `no socket can be created in ${folder}/absent (ENOENT)` },
+  ])
 })

@@ -98,7 +98,7 @@ t.test('a profile that cannot be had is named, with what to do', async (t) => {
   t.equal(profilePathOf(at('wrong.yaml'), folder), at('wrong.yaml'))
 })
 
-t.test('relative paths of certificates lie in the data folder, wherever one is', async (t) => {
+t.test('relative paths of certificates and the socket lie in the data folder', async (t) => {
   const tls = { certFile: 'certificates/server.pem', keyFile: '/etc/tls/server.key' }
   const url = 'https://utility.example.com'
   const caFile = 'certificates/ca.pem'
@@ -106,7 +106,7 @@ t.test('relative paths of certificates lie in the data folder, wherever one is',
     companyCodes: ['DEMO'],
     timeZone: 'America/Detroit',
     gateway: {
-      listen: { tls },
+      listen: { tls, socket: 'run/gateway.sock' },
       mutual: { tls: { ...tls, clientCaFile: '../platform-ca.pem', crlFile: 'revoked.pem' } },
     },
     identity: {
@@ -125,6 +125,7 @@ t.test('relative paths of certificates lie in the data folder, wherever one is',
   const placedCa = { caFile: '/srv/data/certificates/ca.pem' }
   const { gateway, identity, cis, ami, backfill, sources } = placeFiles(profile, '/srv/data')
   t.same(gateway?.listen?.tls, placed)
+  t.equal(gateway?.listen?.socket, '/srv/data/run/gateway.sock')
   const clientFiles = { clientCaFile: '/srv/platform-ca.pem', crlFile: '/srv/data/revoked.pem' }
   t.same(gateway?.mutual?.tls, { ...placed, ...clientFiles })
   const certFiles = ['/srv/data/idp.pem', '/etc/idp-next.pem']

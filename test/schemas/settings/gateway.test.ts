@@ -51,6 +51,12 @@ t.test('every problem of the gateway is reported at once, each with its path', a
     )
 })
 
+t.test('the path of a socket is limited in bytes, not in characters', async (t) => {
+  const found = (socket: string) => problems({ gateway: { listen: { socket } }, identity, cis })
+  t.same(found(`${'é'.repeat(53)}s`), [])
+  t.match(found('é'.repeat(54)), [/^gateway\.listen\.socket: use at most 107 bytes/])
+})
+
 t.test('Connect My Data needs tokens with a scope, and applications that are listed', async (t) => {
   const address = 'https://a.example/'
   const application = {
