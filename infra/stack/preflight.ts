@@ -6,7 +6,7 @@ import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
 import { type External, externalRedis, externalStore } from './addresses.js'
-import { whyTaken } from './port.js'
+import { isSamePort, type NamedListener, namedListeners, whyTaken } from './port.js'
 import { collectSecrets } from './secrets.js'
 
 export interface PreflightContext {
@@ -14,6 +14,8 @@ export interface PreflightContext {
   readonly secret: (reference: SecretReference) => string
   /** Whether the stack outlives its command; only then it has listeners. */
   readonly stays?: boolean
+  /** Ports that the options of the command name for the servers of the start. */
+  readonly ports?: { readonly clickhouse?: number; readonly redis?: number }
 }
 
 /**
@@ -22,8 +24,9 @@ export interface PreflightContext {
  */
 export async function preflight(
   profile: Profile,
-  { external = {}, secret, stays = true }: PreflightContext,
+  context: PreflightContext,
 ): Promise<readonly Fault[]> {
+  const { external = {}, secret, stays = true } = context
   const { sources, backfill, alerts } = profile
   const parts = stays ? Object.values(profile) : [sources, backfill, alerts]
   const checks = [
@@ -31,7 +34,7 @@ export async function preflight(
     ...parts.flatMap(trustChecks),
     () => externalRedis(external),
     () => checkReader(profile, external, stays),
-    ...(stays ? listenerChecks(profile) : []),
+    ...(stays ? listenerChecks(profile, context) : []),
   ]
   return (await Promise.all(checks.map(faultOf))).flat()
 }
@@ -63,13 +66,13 @@ function checkReader(profile: Profile, external: External, stays: boolean): void
   throw new Fault('CONFIG', `the section reads needs a user who can only read: ${remedy}`)
 }
 
-function listenerChecks(profile: Profile): readonly (() => unknown)[] {
+function listenerChecks(profile: Profile, context: PreflightContext): readonly (() => unknown)[] {
   const { socket } = profile.gateway?.listen ?? {}
   return [
     ...certificateChecks(profile),
-    () => checkPortsDiffer(profile),
+    () => checkPortsDiffer(profile, context),
     ...(socket === undefined ? [] : [() => checkSocketPath(socket)]),
-    ...listeners(profile).map((at) => () => checkPort(at)),
+    ...namedListeners(profile).map((at) => () => checkPort(at)),
   ]
 }
 
@@ -101,41 +104,28 @@ function trustChecks(part: unknown): readonly (() => unknown)[] {
   })
 }
 
-interface Listener {
-  readonly setting: string
-  readonly host: string
-  readonly port: number
-}
-
-/** Ports that the profile names. Port 0 cannot be taken. */
-function listeners({ gateway, worker }: Profile): readonly Listener[] {
-  const of = [
-    [gateway?.listen?.socket === undefined ? gateway?.listen : undefined, 'gateway.listen'],
-    [gateway?.mutual, 'gateway.mutual'],
-    [gateway?.operations, 'gateway.operations'],
-    [worker.operations, 'worker.operations'],
+/** Throws where two listeners, or a listener and a server of this start, would have the same port. */
+function checkPortsDiffer(
+  profile: Profile,
+  { external = {}, ports = {} }: Pick<PreflightContext, 'external' | 'ports'>,
+): void {
+  const wanted = [
+    ['--clickhouse-port', external.clickhouseUrl === undefined ? ports.clickhouse : undefined],
+    ['--redis-port', external.redisUrl === undefined ? ports.redis : undefined],
   ] as const
-  return of.flatMap(([at, setting]) => {
-    const { host = '', port = 0 } = at ?? {}
-    return port === 0 ? [] : [{ setting, host, port }]
-  })
-}
-
-const anyHost = /^(0\.0\.0\.0|::)?$/
-
-function checkPortsDiffer(profile: Profile): void {
-  const all = listeners(profile)
+  const all = [
+    ...namedListeners(profile),
+    ...wanted.flatMap(([setting, port]) => (port ? [{ setting, host: '127.0.0.1', port }] : [])),
+  ]
   for (const [at, one] of all.entries()) {
-    const isSame = ({ host, port }: Listener) =>
-      port === one.port && (host === one.host || anyHost.test(host) || anyHost.test(one.host))
-    const other = all.slice(0, at).find(isSame)
+    const other = all.slice(0, at).find((before) => isSamePort(before, one))
     if (other === undefined) continue
     const detail = `${other.setting} and ${one.setting} both listen on port ${one.port}; give each its own`
-    throw new Fault('PROFILE', detail)
+    throw new Fault(one.setting.startsWith('--') ? 'CONFIG' : 'PROFILE', detail)
   }
 }
 
-async function checkPort({ setting, host, port }: Listener): Promise<void> {
+async function checkPort({ setting, host, port }: NamedListener): Promise<void> {
   const code = await whyTaken({ host, port })
   if (code === undefined) return
   const detail = `${setting}: cannot listen on ${host}:${port} (${code})`

@@ -23,7 +23,7 @@ import {
 } from './addresses.js'
 import { withStore } from './connections.js'
 import type { Home } from './home.js'
-import { onFreePort } from './port.js'
+import { isNamedIn, onFreePort } from './port.js'
 import type { Restart } from './processes/supervise.js'
 
 export interface ServerOptions {
@@ -109,7 +109,7 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
   const wanted = options.ports?.clickhouse ?? serverPortsWanted.clickhouse
   const { database } = profile
   const readable = readableOf(await readStatements(profile), database)
-  const part = await onFreePort(wanted, (port) =>
+  const start = (port: number) =>
     createClickHouse({
       dataPath: home.clickhouse,
       port,
@@ -122,14 +122,14 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
       asServer: options.asServer,
       onEvent: (event) => options.log.info(event),
       onRestart: (restart) => options.onRestart?.('ClickHouse', restart),
-    }),
-  )
+    })
+  const part = await onFreePort(wanted, start, isNamedIn(profile))
   sayPort(options, { name: 'ClickHouse', wanted, port: part.port })
   return { ...embeddedStore(home, part.url, profile.database), part }
 }
 
 async function openRedis(options: ServerOptions): Promise<QueuePart> {
-  const { home, external = {}, say } = options
+  const { home, profile, external = {}, say } = options
   const redisUrl = externalRedis(external)
   if (redisUrl !== undefined) {
     await checkRedis(redisUrl)
@@ -137,15 +137,15 @@ async function openRedis(options: ServerOptions): Promise<QueuePart> {
   }
   await ensureRedis({ forced: options.installs ?? false, say: (line) => say?.(line) })
   const wanted = options.ports?.redis ?? serverPortsWanted.redis
-  const part = await onFreePort(wanted, (port) =>
+  const start = (port: number) =>
     createRedis({
       dataPath: home.redis,
       port,
       password: home.secrets.redis,
       onEvent: (event) => options.log.warn(event),
       onRestart: (restart) => options.onRestart?.('Redis', restart),
-    }),
-  )
+    })
+  const part = await onFreePort(wanted, start, isNamedIn(profile))
   sayPort(options, { name: 'Redis', wanted, port: part.port })
   return { redisUrl: part.url, part }
 }

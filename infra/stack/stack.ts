@@ -65,9 +65,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const closers: Closer[] = [claim.release]
   const healing = createHealing((fault) => logFault(options.log, fault))
   const onRestart = healing.restarted
-  const { external = {}, secret = noSecret, stays = true } = options
+  const { secret = noSecret, stays = true } = options
   try {
-    throwFaults(await preflight(placed, { external, secret, stays }))
+    throwFaults(await preflight(placed, { ...options, secret }))
     const [store, redis] = await startServers({ ...options, onRestart }, closers)
     const migrations = {
       name: 'migrations',

@@ -18,7 +18,7 @@ import {
   type HealthTls,
 } from '../../telemetry/health.js'
 import { startTracing } from '../../telemetry/tracing.js'
-import { onFreePort } from '../port.js'
+import { isNamedIn, onFreePort } from '../port.js'
 import { secretFrom } from '../secrets.js'
 import type { WorkerDetail, WorkerProcessOptions } from './programs.js'
 import { serveParent } from './serve-parent.js'
@@ -123,15 +123,16 @@ function describe(error: unknown): string {
 
 /** Without a port in the profile, each worker of a machine takes the next free one. */
 function createOperations(
-  { worker: { operations } }: Profile,
+  profile: Profile,
   {
     onFailure,
     ...serving
   }: Pick<HealthOptions, 'ready' | 'systems' | 'metrics' | 'page'> & Pick<HealthTls, 'onFailure'>,
 ): Promise<Health> {
-  const { host, port, tls: files, certificateSeconds } = operations
+  const { host, port, tls: files, certificateSeconds } = profile.worker.operations
   const tls = files && { files, everyMs: certificateSeconds * 1_000, onFailure }
   const listen = (port: number) =>
     createHealth({ host, port, tls, setting: 'worker.operations', ...serving })
-  return port === undefined ? onFreePort(portWanted, listen) : listen(port)
+  if (port !== undefined) return listen(port)
+  return onFreePort(portWanted, listen, isNamedIn(profile, host))
 }

@@ -103,6 +103,22 @@ t.test('two listeners of one profile need two ports', async (t) => {
   ])
 })
 
+t.test('a wanted port of a server is not one that the profile names', async (t) => {
+  const operations = { host: 'localhost', port: 18_444 }
+  const profile = parseProfile({ ...least, worker: { operations } })
+  const secret = () => 'known'
+  const find = (ports: object, external = {}) =>
+    preflight(profile, { secret, ports, external } as Parameters<typeof preflight>[1])
+  t.match(await find({ redis: 18_444 }), [
+    { code: 'CONFIG', detail: 'worker.operations and --redis-port both listen on port 18444' },
+  ])
+  t.match(await find({ clickhouse: 18_445, redis: 18_445 }), [
+    { code: 'CONFIG', detail: '--clickhouse-port and --redis-port both listen on port 18445' },
+  ])
+  t.same(await find({ clickhouse: 18_445, redis: 18_446 }), [])
+  t.same(await find({ redis: 18_444 }, { redisUrl: 'redis://127.0.0.1:1' }), [], 'it starts none')
+})
+
 const withSocket = (socket: string) => {
   const gateway = { listen: { host: '127.0.0.1', port: 8_443, socket, allow: [] } }
   return { ...parseProfile(least), gateway } as unknown as Parameters<typeof preflight>[0]

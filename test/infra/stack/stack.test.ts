@@ -7,12 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { t } from 'tap'
 import { askRedis } from '../../../infra/redis/ask.js'
 import { type Home, openHome } from '../../../infra/stack/home.js'
+import { onFreePort } from '../../../infra/stack/port.js'
 import { demoProfilePath, readProfile } from '../../../infra/stack/profile-file.js'
 import type { ServerOptions } from '../../../infra/stack/servers.js'
 import { attachStack, startStack } from '../../../infra/stack/stack.js'
 import { createLog } from '../../../infra/telemetry/log.js'
 import { createStore } from '../../../pipeline/store/clickhouse.js'
-import type { Profile } from '../../../schemas/settings/profile.js'
+import { type Profile, parseProfile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
 import { placeReadyMade } from '../../rig/ready-made.js'
 import { tieline } from '../command-line.js'
@@ -131,6 +132,33 @@ t.test('ports that are taken are stepped over, and said', async (t) => {
     said.sort().join('\n'),
     /port 16579 is taken; Redis listens on \d+\nport 18323 is taken; ClickHouse listens on \d+/,
   )
+})
+
+t.test('ports that the profile names are left to their listeners', async (t) => {
+  const issuer = 'https://127.0.0.1:1'
+  const named = await onFreePort(9_465, async (port) => port)
+  const sections = {
+    companyCodes: ['DEMO'],
+    timeZone: 'America/Detroit',
+    gateway: { listen: { port: 18_523 }, operations: { port: named } },
+    identity: { kind: 'oidc', claim: 'sub', issuers: [{ issuer, audience: 'a' }] },
+    cis: { kind: 'rest', url: issuer },
+  }
+  const home = openHome(createFolder(t))
+  const of = (more: object) => ({ profile: parseProfile({ ...sections, ...more }) })
+  const operations = { port: 18_223 }
+  await t.rejects(start(home, of({ worker: { operations } })), {
+    code: 'CONFIG',
+    detail: 'worker.operations and --clickhouse-port both listen on port 18223',
+  })
+  const taker = createServer().listen(18_522, '127.0.0.1')
+  await once(taker, 'listening')
+  t.teardown(() => taker.close())
+  const stack = await start(home, { ...of({}), ports: { clickhouse: 18_522 } })
+  t.teardown(stack.close)
+  t.ok(Number(new URL(stack.store.url).port) > 18_523)
+  t.match(stack.gateway?.detail(), { operations: `http://127.0.0.1:${named}` })
+  t.ok(Number(new URL(stack.worker.detail().operations ?? '').port) > named)
 })
 
 t.test('servers that run elsewhere are used and left alone', async (t) => {
