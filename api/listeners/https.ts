@@ -11,7 +11,13 @@ import { createAllow } from './allow.js'
 import { readCertificates } from './certificates.js'
 import { createAccept } from './clients.js'
 import { createDrain } from './https-drain.js'
-import { type Listener, type ListenerOptions, piecesMaxOf, toListenFault } from './listener.js'
+import {
+  type Listener,
+  type ListenerOptions,
+  piecesMaxOf,
+  toAuthority,
+  toListenFault,
+} from './listener.js'
 import { createRateLimit, paceHandshakes, senderOf } from './pace.js'
 import { framingOfRequest, readFields, serveAll } from './strict.js'
 
@@ -75,7 +81,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
   const place = server.address()
   const port = typeof place === 'object' && place !== null ? place.port : settings.port
   return {
-    address: `https://${settings.host}:${port}`,
+    address: `https://${toAuthority({ ...settings, port })}`,
     port,
     renewCertificate: async () => {
       const renewed = certificates()

@@ -50,14 +50,20 @@ interface Place {
   readonly port: number
 }
 
+/** `host:port` of a URL; an IPv6 address is in brackets (RFC 3986 section 3.2.2). */
+export function toAuthority({ host, port }: Place): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
 /** Why a listener cannot have its place. */
-export function toListenFault({ host, port }: Place, cause: unknown): Fault {
+export function toListenFault(place: Place, cause: unknown): Fault {
   const { code } = cause as NodeJS.ErrnoException
+  const at = toAuthority(place)
   if (code === 'EADDRINUSE') {
-    const detail = `another program listens on ${host}:${port}; stop it, or choose another port`
+    const detail = `another program listens on ${at}; stop it, or choose another port`
     return new Fault('PORT_TAKEN', detail, { cause })
   }
-  const detail = `cannot listen on ${host}:${port} (${code}); fix host and port in the profile`
+  const detail = `cannot listen on ${at} (${code}); fix host and port in the profile`
   return new Fault('LISTENER', detail, { cause })
 }
 

@@ -5,7 +5,13 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { Fault } from '../../schemas/fault.js'
 import type { ListenSettings } from '../../schemas/settings/gateway-listener.js'
 import { readCertificates } from './certificates.js'
-import { checkSocketPath, type Listener, ownSocket, toListenFault } from './listener.js'
+import {
+  checkSocketPath,
+  type Listener,
+  ownSocket,
+  toAuthority,
+  toListenFault,
+} from './listener.js'
 import { createReceive, type ReceiveState, type UwsOptions } from './uws-receive.js'
 import type { UwsApp, UwsResponse, UwsSocket } from './uws-types.js'
 
@@ -33,8 +39,9 @@ export async function createUwsListener(options: UwsOptions): Promise<Listener> 
   let open = listen(options, settings.port)
   let closed: Promise<void> | undefined
   const port = settings.socket === undefined ? uWS.us_socket_local_port(open.socket) : 0
+  const scheme = settings.tls ? 'https' : 'http'
   return {
-    address: settings.socket ?? `${settings.tls ? 'https' : 'http'}://${settings.host}:${port}`,
+    address: settings.socket ?? `${scheme}://${toAuthority({ ...settings, port })}`,
     port,
     renewCertificate: async () => {
       if (settings.tls === undefined) return
@@ -72,7 +79,7 @@ function listen(options: UwsOptions, port: number): Open {
     const unlink = settings.socket === undefined ? () => undefined : ownSocket(settings.socket)
     return { app, socket: opened, state, unlink }
   }
-  const place = settings.socket ?? `${settings.host}:${port}`
+  const place = settings.socket ?? toAuthority({ ...settings, port })
   throw new Fault('LISTENER', `cannot listen on ${place}; check gateway.listen`)
 }
 

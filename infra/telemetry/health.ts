@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { readCertificates } from '../../api/listeners/certificates.js'
+import { toAuthority } from '../../api/listeners/listener.js'
 import { createRenewal } from '../../api/listeners/renewal.js'
 import { serveStrictly } from '../../api/listeners/strict.js'
 import type { SystemFailure } from '../../pipeline/ledger/systems.js'
@@ -85,14 +86,14 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
   server.listen({ host, port })
   await once(server, 'listening').catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException
-    const detail = `${options.setting}: cannot listen on ${host}:${port} (${code})`
+    const detail = `${options.setting}: cannot listen on ${toAuthority({ host, port })} (${code})`
     const remedy = 'choose another port in the profile, or stop the program that uses it'
     throw new Fault('PORT_TAKEN', `${detail}; ${remedy}`, { cause })
   })
   const place = server.address()
   const taken = typeof place === 'object' && place !== null ? place.port : port
   return {
-    address: `${options.tls === undefined ? 'http' : 'https'}://${host}:${taken}`,
+    address: `${options.tls === undefined ? 'http' : 'https'}://${toAuthority({ host, port: taken })}`,
     drain: () => {
       isDraining = true
     },

@@ -1,3 +1,4 @@
+import { toAuthority } from '../../../api/listeners/listener.js'
 import { Fault } from '../../../schemas/fault.js'
 import { ask } from '../../ask.js'
 import type { PanelSource } from './query.js'
@@ -27,7 +28,7 @@ export function createGatewayPanel({
   if (gateway === undefined) return async () => ({ address: '', moments: [], answers: [] })
   const { host, port } = gateway.operations
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  const address = `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
+  const address = `http://${toAuthority({ host: reached, port })}`
   const moments: Moment[] = []
   let before: Scraped | undefined
   return async () => {

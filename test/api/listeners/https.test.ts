@@ -23,6 +23,7 @@ const client = {
 const listen = async (
   handle: Handle,
   more: {
+    host?: string
     requestsPerSecondMax?: number
     allow?: string[]
     certificates?: 'optional'
@@ -33,7 +34,7 @@ const listen = async (
   const { certFile, keyFile, caFile } = ours
   const listener = await createHttpsListener({
     settings: {
-      host: '127.0.0.1',
+      host: more.host ?? '127.0.0.1',
       port: 0,
       tls: { certFile, keyFile, clientCaFile: caFile },
       clients: [],
@@ -135,4 +136,9 @@ t.test('a client that is still sending gets its answer', async (t) => {
   raw.resume()
   t.match(await raw.answers(), [/^HTTP\/1.1 200 /], 'also one that reads it at the end')
   await raw.closed()
+})
+
+t.test('an IPv6 host is written in brackets', async (t) => {
+  const { address, port } = await listen(echo, { host: '::1' })
+  t.equal(address, `https://[::1]:${port}`)
 })

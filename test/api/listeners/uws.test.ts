@@ -148,6 +148,14 @@ t.test('a path that is too long or has no folder is refused', async (t) => {
   await t.rejects(of('notes.txt/gateway.sock'), absent)
 })
 
+t.test('an IPv6 host is written in brackets', async (t) => {
+  const { address, port } = await listen(echo, { host: '::1' })
+  t.equal(address, `http://[::1]:${port}`)
+  t.equal((await fetch(`${address}/now`)).status, 200)
+  const detail = `another program listens on [::1]:${port};`
+  await t.rejects(listen(echo, { host: '::1', port }), { code: 'PORT_TAKEN', detail })
+})
+
 t.test('a port in use and an invalid certificate are reported at once', async (t) => {
   const { port } = await listen(echo, {})
   await t.rejects(listen(echo, { port }), { code: 'PORT_TAKEN' })
