@@ -46,24 +46,27 @@ export function piecesMaxOf({ bodyBytesMax }: Pick<GatewayLimits, 'bodyBytesMax'
 }
 
 interface Place {
+  /** Setting of host and port, for error messages. */
+  readonly setting?: string
   readonly host: string
   readonly port: number
 }
 
 /** `host:port` of a URL; an IPv6 address is in brackets (RFC 3986 section 3.2.2). */
-export function toAuthority({ host, port }: Place): string {
+export function toAuthority({ host, port }: Pick<Place, 'host' | 'port'>): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 /** Why a listener cannot have its place. */
 export function toListenFault(place: Place, cause: unknown): Fault {
   const { code } = cause as NodeJS.ErrnoException
+  const of = place.setting === undefined ? '' : `${place.setting}: `
   const at = toAuthority(place)
   if (code === 'EADDRINUSE') {
-    const detail = `another program listens on ${at}; stop it, or choose another port`
+    const detail = `${of}another program listens on ${at}; stop it, or choose another port`
     return new Fault('PORT_TAKEN', detail, { cause })
   }
-  const detail = `cannot listen on ${at} (${code}); fix host and port in the profile`
+  const detail = `${of}cannot listen on ${at} (${code}); choose another host or port`
   return new Fault('LISTENER', detail, { cause })
 }
 

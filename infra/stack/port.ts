@@ -1,12 +1,19 @@
 import { createServer } from 'node:net'
+import { toListenFault } from '../../api/listeners/listener.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 
 const portsTriedMax = 200
 
-/** Whether a loopback port is free at this moment; another program may still take it first. */
+/**
+ * Whether a loopback port is free at this moment; another program may still take it first. Throws
+ * `LISTENER` with the system's code for a port that this user may not have.
+ */
 export async function isPortFree(port: number): Promise<boolean> {
-  return (await whyTaken({ host: '127.0.0.1', port })) === undefined
+  const place = { host: '127.0.0.1', port }
+  const code = await whyTaken(place)
+  if (code !== undefined && code !== 'EADDRINUSE') throw toListenFault(place, { code })
+  return code === undefined
 }
 
 /** The system's code of why nothing can listen there; undefined if a program can. */

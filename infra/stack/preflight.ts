@@ -1,7 +1,7 @@
 import { readAuthorities, readPair } from '../../api/http-client.js'
 import { readKeyFile } from '../../api/identity/signing-keys.js'
 import { readCertificates } from '../../api/listeners/certificates.js'
-import { checkSocketPath, toAuthority } from '../../api/listeners/listener.js'
+import { checkSocketPath, toListenFault } from '../../api/listeners/listener.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
@@ -125,10 +125,7 @@ function checkPortsDiffer(
   }
 }
 
-async function checkPort({ setting, host, port }: NamedListener): Promise<void> {
-  const code = await whyTaken({ host, port })
-  if (code === undefined) return
-  const detail = `${setting}: cannot listen on ${toAuthority({ host, port })} (${code})`
-  const remedy = 'choose another port in the profile, or stop the program that uses it'
-  throw new Fault('PORT_TAKEN', `${detail}; ${remedy}`)
+async function checkPort(at: NamedListener): Promise<void> {
+  const code = await whyTaken(at)
+  if (code !== undefined) throw toListenFault(at, { code })
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { readCertificates } from '../../api/listeners/certificates.js'
-import { toAuthority } from '../../api/listeners/listener.js'
+import { toAuthority, toListenFault } from '../../api/listeners/listener.js'
 import { createRenewal } from '../../api/listeners/renewal.js'
 import { serveStrictly } from '../../api/listeners/strict.js'
 import type { SystemFailure } from '../../pipeline/ledger/systems.js'
@@ -50,7 +50,7 @@ export interface Health {
 /**
  * The operations port. `/health/live` returns 200 while the process runs, `/health/ready` while it is
  * ready, otherwise 503 with the fault code within 4 seconds, and lists failing systems; `/metrics` serves Prometheus. These
- * contain no personal data and need no login. Throws `PORT_TAKEN`, or `LISTENER` for a certificate.
+ * contain no personal data and need no login. Throws `PORT_TAKEN`, or `LISTENER` for a certificate or address.
  */
 export async function createHealth(options: HealthOptions): Promise<Health> {
   const { host, port, ready, metrics } = options
@@ -85,10 +85,7 @@ export async function createHealth(options: HealthOptions): Promise<Health> {
   const { server, renewal } = createServing(options, serve)
   server.listen({ host, port })
   await once(server, 'listening').catch((cause: unknown) => {
-    const { code } = cause as NodeJS.ErrnoException
-    const detail = `${options.setting}: cannot listen on ${toAuthority({ host, port })} (${code})`
-    const remedy = 'choose another port in the profile, or stop the program that uses it'
-    throw new Fault('PORT_TAKEN', `${detail}; ${remedy}`, { cause })
+    throw toListenFault(options, cause)
   })
   const place = server.address()
   const taken = typeof place === 'object' && place !== null ? place.port : port

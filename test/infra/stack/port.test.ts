@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { t } from 'tap'
 import { isPortFree, onFreePort } from '../../../infra/stack/port.js'
@@ -29,3 +31,21 @@ t.test('a start that fails for another reason is not tried again', async (t) => 
   await t.rejects(onFreePort(20_000, start), { code: 'CONFIG' })
   t.equal(starts, 1)
 })
+
+const lowest = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
+
+t.test(
+  'a port that this user may not have is not one that is taken',
+  { skip: lowest > 1 ? false : 'every user may have every port here' },
+  async (t) => {
+    const module = new URL('../../../infra/stack/port.js', import.meta.url).href
+    const code = `import { onFreePort } from '${module}'
+      await onFreePort(1, async () => undefined).catch(({ message }) => console.log(message))`
+    const [command = '', ...args] = [
+      ...(process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-net_bind_service'] : []),
+      ...[process.execPath, '--input-type=module', '-e', code],
+    ]
+    const said = execFileSync(command, args, { encoding: 'utf8' })
+    t.match(said, /^LISTENER: cannot listen on 127\.0\.0\.1:1 \(EACCES\)/)
+  },
+)

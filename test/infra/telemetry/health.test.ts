@@ -14,3 +14,10 @@ t.test('an IPv6 host is written in brackets', async (t) => {
   t.match(address, /^http:\/\/\[::1\]:\d+$/)
   t.equal((await fetch(`${address}/health/live`)).status, 200)
 })
+
+t.test('a host that is not of this machine is not a port that is taken', async (t) => {
+  await t.rejects(createHealth({ ...options, host: '192.0.2.1', port: 9_465 }), {
+    code: 'LISTENER',
+    detail: 'gateway.operations: cannot listen on 192.0.2.1:9465 (EADDRNOTAVAIL)',
+  })
+})
