@@ -34,18 +34,15 @@ t.test('a start that fails for another reason is not tried again', async (t) => 
 
 const lowest = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
 
-t.test(
-  'a port that this user may not have is not one that is taken',
-  { skip: lowest > 1 ? false : 'every user may have every port here' },
-  async (t) => {
-    const module = new URL('../../../infra/stack/port.js', import.meta.url).href
-    const code = `import { onFreePort } from '${module}'
+t.test('a port that this user may not have is not one that is taken', async (t) => {
+  const module = new URL('../../../infra/stack/port.js', import.meta.url).href
+  const code = `import { onFreePort } from '${module}'
       await onFreePort(1, async () => undefined).catch(({ message }) => console.log(message))`
-    const [command = '', ...args] = [
-      ...(process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-net_bind_service'] : []),
-      ...[process.execPath, '--input-type=module', '-e', code],
-    ]
-    const said = execFileSync(command, args, { encoding: 'utf8' })
-    t.match(said, /^LISTENER: cannot listen on 127\.0\.0\.1:1 \(EACCES\)/)
-  },
-)
+  const [command = '', ...args] = [
+    ...(process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-net_bind_service'] : []),
+    ...[process.execPath, '--input-type=module', '-e', code],
+  ]
+  const said = execFileSync(command, args, { encoding: 'utf8' })
+  const mayHave = lowest <= 1
+  t.match(said, mayHave ? /^$/ : /^LISTENER: cannot listen on 127\.0\.0\.1:1 \(EACCES\)/)
+})
