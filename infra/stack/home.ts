@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { Store } from '../../pipeline/store/clickhouse.js'
 import { id, sql } from '../../pipeline/store/sql.js'
@@ -76,6 +76,17 @@ export function isHome(path: string): boolean {
 /** The file of a data folder with the passwords of its servers. */
 export function secretsPathOf(path: string): string {
   return join(path, secretsName)
+}
+
+/** A path without links, as far as it exists. */
+export function followLinks(path: string): string {
+  const parent = dirname(path)
+  try {
+    return realpathSync(path)
+  } catch (error) {
+    if (parent === path) throw error
+    return join(followLinks(parent), basename(path))
+  }
 }
 
 /** Creates parents one by one: Node's recursive mkdir never returns in places such as /proc. */

@@ -7,7 +7,7 @@ import type { Store } from '../../pipeline/store/clickhouse.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
-import { findSharedFolders } from '../../schemas/settings/source-folders.js'
+import { findSharedFolders, ownFolders } from '../../schemas/settings/source-folders.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { printable } from '../commands/output/table.js'
 import { migrateUnlessAway } from '../schema/migrate.js'
@@ -18,7 +18,7 @@ import { commandActor } from './actor.js'
 import { type Addresses, addressesOf, type External } from './addresses.js'
 import { withStore } from './connections.js'
 import { createHealing, openHealing } from './healing.js'
-import { followMove, type Home } from './home.js'
+import { followLinks, followMove, type Home } from './home.js'
 import { preflight, throwFaults } from './preflight.js'
 import {
   createGatewayProcess,
@@ -188,21 +188,30 @@ function noSecret(): never {
 }
 
 /**
- * Resolves relative folder sources against the data folder. Throws `PROFILE` for a path inside the
- * data folder that is reserved for Tieline itself.
+ * Resolves relative folder sources against the data folder. Throws `PROFILE` for a path that leads, also
+ * by links, to a folder of another source or to one that is reserved for Tieline itself.
  */
 function placeSources(profile: Profile, home: Home): Profile {
   const sources = profile.sources.map((source) =>
     source.kind === 'folder' ? { ...source, path: resolve(home.path, source.path) } : source,
   )
   const inHome = sources.map((source) =>
-    source.kind === 'folder' ? { ...source, path: relative(home.path, source.path) } : source,
+    source.kind === 'folder' ? { ...source, path: placeIn(home, source.path) } : source,
   )
   const [problem] = findSharedFolders(inHome)
   if (problem !== undefined) {
     throw new Fault('PROFILE', `sources[${problem.index}].path: ${problem.message}`)
   }
   return { ...profile, sources }
+}
+
+/** Where a folder really is, relative to the data folder, whose parts may be links to other disks. */
+function placeIn(home: Home, path: string): string {
+  const real = followLinks(path)
+  const isIn = (folder: string) => `${real}/`.startsWith(`${folder}/`)
+  const own = ownFolders.find((name) => isIn(followLinks(home[name])))
+  if (own === undefined) return relative(home.path, real)
+  return join(own, relative(followLinks(home[own]), real))
 }
 
 /** Stops all parts in order, even if one of them fails to stop. */

@@ -50,7 +50,7 @@ function refuseOwn(folder: string): string | undefined {
   return `lies in ${first}, where Tieline keeps files of its own; name another, such as inbox`
 }
 
-/** A path without `.`, `..` and slashes that say nothing; links are not followed. */
+/** A path without `.`, `..` and slashes that say nothing. Links are followed at a start. */
 function normalize(path: string): string {
   const parts: string[] = []
   for (const part of path.split('/')) {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -49,6 +49,38 @@ t.test('a source that leads into the data folder is refused before anything star
     message: 'sources[0].path: archive of source inbox lies in archive',
   })
   t.notOk(existsSync(join(home.path, 'run.json')))
+})
+
+t.test('links to a folder that is taken are refused before anything starts', async (t) => {
+  const folder = createFolder(t)
+  const disk = join(folder, 'disk')
+  const data = join(folder, 'data')
+  mkdirSync(join(data, 'yard'), { recursive: true })
+  mkdirSync(disk)
+  symlinkSync(disk, join(data, 'archive'))
+  symlinkSync(data, join(folder, 'link'))
+  symlinkSync(join(data, 'quarantine'), join(folder, 'back'))
+  const home = openHome(join(folder, 'link'))
+  const refused: readonly (readonly [path: string, message: string])[] = [
+    [join(folder, 'link'), ' of source two is the data folder itself'],
+    [join(folder, 'link/logs'), 'logs of source two lies in logs'],
+    [join(folder, 'back'), 'quarantine of source two lies in quarantine'],
+    [disk, 'archive of source two lies in archive'],
+    [join(disk, 'new/folder'), 'archive/new/folder of source two lies in archive'],
+    [join(folder, 'link/yard'), 'yard of source two is the folder of source one too'],
+  ]
+  const [source] = profile.sources as [Profile['sources'][number]]
+  for (const [path, message] of refused) {
+    const sources = [
+      { ...source, name: 'one', path: 'yard' },
+      { ...source, name: 'two', path },
+    ]
+    await t.rejects(
+      start(home, { profile: { ...profile, sources } }),
+      { code: 'PROFILE', message: `sources[1].path: ${message}` },
+      path,
+    )
+  }
 })
 
 t.test('a stack can be found, keeps its data folder to itself, and leaves nothing', async (t) => {
