@@ -1,6 +1,6 @@
 import { withDeadline } from '../../pipeline/deadline.js'
 import { createProbeConnection } from '../../pipeline/queues/redis.js'
-import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
+import { redisOptionsOf, shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import { Fault } from '../../schemas/fault.js'
 
 const answerMsMax = 3_000
@@ -38,10 +38,13 @@ export async function askRedis(
 }
 
 /**
- * Checks that a Redis answers, is one server that takes writes, and never evicts keys:
+ * Checks that a Redis answers, has the database of the URL, is one server that takes writes, and never evicts keys:
  * `maxmemory-policy` is `noeviction`. Throws `QUEUE_UNREACHABLE`, or `CONFIG` with what to change.
  */
 export async function checkRedis(url: string): Promise<void> {
+  const { db } = redisOptionsOf(url)
+  // A connection reports a database that it cannot select, then goes on with the first one.
+  if (db) await askRedis(url, 'SELECT', String(db))
   const info = await askRedis(url, 'INFO')
   const fieldOf = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1] ?? 'unknown'
   const wrong = wrongOf(fieldOf)

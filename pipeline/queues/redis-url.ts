@@ -19,7 +19,7 @@ function partsOf(url: string): RedisParts {
   const parts = form.exec(url)?.groups
   if (parts !== undefined) return parts as unknown as RedisParts
   const forms = 'redis://, rediss://, redis+sentinel:// or rediss+sentinel://'
-  throw new Fault('CONFIG', `REDIS_URL must be ${forms}, then USER:PASSWORD@HOST:PORT`)
+  throw new Fault('CONFIG', `REDIS_URL must be ${forms}, then USER:PASSWORD@HOST:PORT; ${encode}`)
 }
 
 /** The URL without passwords and files, for messages. */
@@ -37,8 +37,9 @@ export function redisOptionsOf(url: string): Omit<RedisOptions, 'replyMapping'> 
   const { scheme, watched, user = '', hosts, rest } = partsOf(url)
   const places = hosts.split(',')
   const parsed = parse(`redis://${user}${places[0]}${rest}`)
+  refuseUnknown(parsed, { isSecure: scheme === 'rediss', isWatched: watched !== undefined })
   const { sentinelUsername, sentinelPassword, ...files } = Object.fromEntries(parsed.searchParams)
-  const path = decoded(parsed.pathname.slice(1))
+  const path = decoded(parsed.pathname.replace(/^\/|\/$/g, ''))
   const tls = scheme === 'rediss' ? { ...readTlsFiles('REDIS', files) } : undefined
   const shared = {
     ...(parsed.username && { username: decoded(parsed.username) }),
@@ -50,7 +51,8 @@ export function redisOptionsOf(url: string): Omit<RedisOptions, 'replyMapping'> 
     return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(own) || port }
   }
   if (watched === undefined) {
-    return { ...shared, ...at(hosts, portOf.server), db: Number(path) || 0 }
+    if (/^\d*$/.test(path)) return { ...shared, ...at(hosts, portOf.server), db: Number(path) }
+    throw new Fault('CONFIG', 'REDIS_URL must end with /NUMBER of the database, or with the port')
   }
   if (path === '') throw new Fault('CONFIG', 'REDIS_URL must end with /NAME of the primary')
   return {
@@ -63,7 +65,25 @@ export function redisOptionsOf(url: string): Omit<RedisOptions, 'replyMapping'> 
   }
 }
 
-const notUrl = 'REDIS_URL is not a URL; encode special characters of the password, such as % as %25'
+/** A parameter that means nothing here would be ignored, and a password with a # would lose its end. */
+function refuseUnknown(
+  { hash, searchParams }: URL,
+  { isSecure, isWatched }: { readonly isSecure: boolean; readonly isWatched: boolean },
+): void {
+  if (hash !== '') throw new Fault('CONFIG', notUrl)
+  const known = [
+    ...(isWatched ? ['sentinelUsername', 'sentinelPassword'] : []),
+    ...(isSecure ? ['caFile', 'certFile', 'keyFile'] : []),
+  ]
+  if ([...searchParams.keys()].every((name) => known.includes(name))) return
+  const remedy = isWatched
+    ? 'use only sentinelUsername and sentinelPassword'
+    : 'remove all after ?, and write a database as /NUMBER after the port'
+  throw new Fault('CONFIG', `REDIS_URL has an unknown parameter; ${remedy}`)
+}
+
+const encode = 'in USER and PASSWORD write % as %25, / as %2F, # as %23 and ? as %3F'
+const notUrl = `REDIS_URL is not a URL; ${encode}`
 
 function parse(url: string): URL {
   if (URL.canParse(url)) return new URL(url)

@@ -176,6 +176,13 @@ t.test('an external Redis that evicts is refused with the setting to change', as
   await t.rejects(checkRedis(redis.url), { code: 'CONFIG', message: /allkeys-lru.*noeviction/ })
 })
 
+t.test('a database that an external Redis does not have is refused', async (t) => {
+  const redis = await startIn(createFolder(t))
+  t.teardown(redis.close)
+  await checkRedis(`${redis.url}/15`)
+  await t.rejects(checkRedis(`${redis.url}/99`), { message: /\/99: .*DB index is out of range/ })
+})
+
 t.test('a port that is taken is said to be', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
