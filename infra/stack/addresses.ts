@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { redisOptionsOf } from '../../pipeline/queues/redis-url.js'
+import { encodeRemedy, redisOptionsOf } from '../../pipeline/queues/redis-url.js'
 import type { StoreAddress } from '../../pipeline/store/clickhouse.js'
 import { readTlsFiles, type TlsFiles } from '../../pipeline/tls-files.js'
 import { Fault } from '../../schemas/fault.js'
@@ -113,23 +113,21 @@ function withPassword(url: string, password: string): string {
   return parsed.toString()
 }
 
+/** Without the cause of a refusal, which would show the password. */
 function toStoreAddress(name: string, text: string, database: string): StoreAddress {
-  const parsed = parseUrl(name, text)
-  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
-    throw new Fault('CONFIG', `${name} must begin with http:// or https://`)
-  }
-  return {
-    url: withoutPassword(text),
-    username: decodeURIComponent(parsed.username) || 'default',
-    password: decodeURIComponent(parsed.password),
-    database,
-  }
-}
-
-function parseUrl(name: string, text: string): URL {
+  const form = 'must be http:// or https://, then USER:PASSWORD@HOST:PORT without parameters'
+  const detail = `${name} ${form}: the profile names the database; ${encodeRemedy}`
+  const refused = new Fault('CONFIG', detail)
   try {
-    return new URL(text)
-  } catch (cause) {
-    throw new Fault('CONFIG', `${name} is not a URL; set it to https://HOST:PORT`, { cause })
+    const { protocol, username, password, pathname, search, hash } = new URL(text)
+    if (!/^https?:$/.test(protocol) || pathname.includes('@') || search || hash) throw refused
+    return {
+      url: withoutPassword(text),
+      username: decodeURIComponent(username) || 'default',
+      password: decodeURIComponent(password),
+      database,
+    }
+  } catch {
+    throw refused
   }
 }

@@ -19,7 +19,10 @@ function partsOf(url: string): RedisParts {
   const parts = form.exec(url)?.groups
   if (parts !== undefined) return parts as unknown as RedisParts
   const forms = 'redis://, rediss://, redis+sentinel:// or rediss+sentinel://'
-  throw new Fault('CONFIG', `REDIS_URL must be ${forms}, then USER:PASSWORD@HOST:PORT; ${encode}`)
+  throw new Fault(
+    'CONFIG',
+    `REDIS_URL must be ${forms}, then USER:PASSWORD@HOST:PORT; ${encodeRemedy}`,
+  )
 }
 
 /** The URL without passwords and files, for messages. */
@@ -82,8 +85,9 @@ function refuseUnknown(
   throw new Fault('CONFIG', `REDIS_URL has an unknown parameter; ${remedy}`)
 }
 
-const encode = 'in USER and PASSWORD write % as %25, / as %2F, # as %23 and ? as %3F'
-const notUrl = `REDIS_URL is not a URL; ${encode}`
+/** How a URL has the characters that would end its user or password. */
+export const encodeRemedy = 'in USER and PASSWORD write % as %25, / as %2F, # as %23 and ? as %3F'
+const notUrl = `REDIS_URL is not a URL; ${encodeRemedy}`
 
 function parse(url: string): URL {
   if (URL.canParse(url)) return new URL(url)
