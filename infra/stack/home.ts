@@ -38,11 +38,12 @@ export interface Home extends Readonly<Record<(typeof homeFolders)[number], stri
 /**
  * Opens a data folder and creates missing parts: folders with mode 0700, and `secrets.json` with mode
  * 0600 and random passwords. Throws `PERMISSION` or `DISK_FULL`, and `CONFIG` for an invalid
- * secrets.json.
+ * secrets.json or path.
  */
 export function openHome(path: string): Home {
   const wanted = resolve(path)
   try {
+    refusePattern(followLinks(wanted))
     makeFolder(wanted)
     const real = realpathSync(wanted)
     const paths = homeFolders.map((name) => [name, makeFolder(join(real, name))] as const)
@@ -87,6 +88,14 @@ export function followLinks(path: string): string {
     if (parent === path) throw error
     return join(followLinks(parent), basename(path))
   }
+}
+
+/** `file()` of ClickHouse takes a path with these for a pattern and would not find the files. */
+function refusePattern(path: string): void {
+  const character = /[{}*?]/.exec(path)?.[0]
+  if (character === undefined) return
+  const detail = `the path ${path} of the data folder has the character ${character}, which ClickHouse takes for a pattern`
+  throw new Fault('CONFIG', `${detail}; rename the folder, or set --home (for a check TMPDIR)`)
 }
 
 /** Creates parents one by one: Node's recursive mkdir never returns in places such as /proc. */

@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { homeFolders, openHome, refuseForeign } from '../../../infra/stack/home.js'
@@ -31,6 +40,27 @@ t.test('says what is wrong with a folder that cannot be one', async (t) => {
   t.throws(() => openHome(folder), { code: 'CONFIG' })
   t.throws(() => openHome('/proc/none'), { code: 'CONFIG' }, 'a place that takes no folders')
 })
+
+t.test(
+  'refuses a path that ClickHouse would take for a pattern, and creates nothing',
+  async (t) => {
+    const folder = t.testdir()
+    for (const character of '{}*?') {
+      const path = join(folder, `a${character}b`)
+      const message = `the path ${path} of the data folder has the character ${character}, `
+      t.throws(() => openHome(join(path, 'data')), { code: 'CONFIG', message: /--home/ })
+      t.throws(() => openHome(path), { code: 'CONFIG', message })
+      t.notOk(existsSync(path))
+    }
+    mkdirSync(join(folder, 'real?'))
+    symlinkSync(join(folder, 'real?'), join(folder, 'link'))
+    t.throws(() => openHome(join(folder, 'link')), {
+      code: 'CONFIG',
+      message: /has the character \?/,
+    })
+    openHome(join(folder, "it's [one] (&) ü"))
+  },
+)
 
 const needsRoot = process.getuid?.() === 0 ? false : 'needs root'
 
