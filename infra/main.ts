@@ -18,6 +18,8 @@ interface GlobalOptions {
 }
 
 const env = process.env
+// An empty variable counts as unset, as everywhere.
+for (const name of ['TIELINE_HOME', 'TIELINE_PROFILE']) if (env[name] === '') delete env[name]
 const ending = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.on(signal, () => {
@@ -33,13 +35,18 @@ const program = new Command('tieline')
   .version(packageVersion())
   .configureHelp({ showGlobalOptions: true })
   .addOption(
-    new Option('--home <dir>', 'data folder').env('TIELINE_HOME').default('./data', './data'),
+    new Option('--home <dir>', 'data folder')
+      .env('TIELINE_HOME')
+      .default('./data', './data')
+      .argParser(toPath),
   )
   .addOption(
     new Option(
       '--profile <file>',
       "the utility's profile (YAML); default: the last one used with the data folder, or the demo's",
-    ).env('TIELINE_PROFILE'),
+    )
+      .env('TIELINE_PROFILE')
+      .argParser(toPath),
   )
   .option('--debug', 'print the stack trace of an error', false)
   .addHelpText(
@@ -262,6 +269,11 @@ function tlsFilesOf(server: 'CLICKHOUSE' | 'REDIS'): TlsFiles {
 function toClusterName(text: string): string {
   if (/^[A-Za-z0-9_-]{1,63}$/.test(text)) return text
   throw new InvalidArgumentError('use up to 63 letters, digits, - and _')
+}
+
+function toPath(text: string): string {
+  if (text !== '') return text
+  throw new InvalidArgumentError('name a folder or file, or omit the option')
 }
 
 function toPort(text: string): number {

@@ -1,8 +1,9 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { createFolder } from '../rig/folder.js'
-import { tieline } from './command-line.js'
+import { program, tieline } from './command-line.js'
 
 t.test('each problem is reported at once on its own line, with exit code 1', async (t) => {
   const folder = t.testdir({
@@ -51,4 +52,17 @@ t.test('a command about what is there creates no data folder for a mistyped name
     t.match(run, { code: 1, stderr: `CONFIG: ${home} holds no data of Tieline` })
   }
   t.notOk(existsSync(home))
+})
+
+t.test('an empty variable counts as unset, and an empty option is refused', async (t) => {
+  const cwd = realpathSync(createFolder(t))
+  const env = { ...process.env, TIELINE_HOME: '', TIELINE_PROFILE: '' }
+  const run = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [program, ...args], { cwd, env, encoding: 'utf8' })
+  t.match(run('status').stderr, `CONFIG: ${cwd}/data holds no data of Tieline`)
+  t.match(run('doctor').stdout, /✓ profile +.*demo\.yaml/)
+  for (const option of ['--home', '--profile']) {
+    t.match(run('status', option, ''), { status: 1, stderr: /name a folder or file/ })
+  }
+  t.same(readdirSync(cwd), [])
 })
