@@ -1,5 +1,7 @@
+import { validateHeaderValue } from 'node:http'
+import { Fault } from '../schemas/fault.js'
 import type { HeaderSettings, UtilityServerSettings } from '../schemas/gateway/utility-server.js'
-import type { SecretReference } from '../schemas/settings/secret.js'
+import { type SecretReference, secretNameOf } from '../schemas/settings/secret.js'
 import {
   createHttpClient,
   type HttpClient,
@@ -58,14 +60,27 @@ export function callMsMax({ timeoutMs, oauth }: Pick<Settings, 'timeoutMs' | 'oa
   return oauth === undefined ? timeoutMs : 4 * timeoutMs
 }
 
-/** Header fields with their secret references resolved. */
-function resolveHeaders(
+/** Header fields with their secret references resolved. Throws `CONFIG` for a value that cannot be sent. */
+export function resolveHeaders(
   headers: HeaderSettings,
   secret: Options['secret'],
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => {
-      return [name, typeof value === 'string' ? value : secret(value)]
+      const isText = typeof value === 'string'
+      const sent = isText ? value : secret(value)
+      try {
+        validateHeaderValue(name, sent)
+      } catch (cause) {
+        const what = isText ? 'text' : `secret ${secretNameOf(value)}`
+        const remedy = 'remove line breaks, control characters and typographic ones'
+        throw new Fault(
+          'CONFIG',
+          `the ${what} in the header ${name} has a character that cannot be sent; ${remedy}`,
+          { cause },
+        )
+      }
+      return [name, sent]
     }),
   )
 }

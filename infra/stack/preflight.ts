@@ -2,6 +2,7 @@ import { readAuthorities, readPair } from '../../api/http-client.js'
 import { readKeyFile } from '../../api/identity/signing-keys.js'
 import { readCertificates } from '../../api/listeners/certificates.js'
 import { checkSocketPath, toListenFault } from '../../api/listeners/listener.js'
+import { resolveHeaders } from '../../api/utility-client.js'
 import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
@@ -31,12 +32,14 @@ export async function preflight(
   const parts = stays ? Object.values(profile) : [sources, backfill, alerts]
   const checks = [
     ...parts.map((part) => () => collectSecrets(part, secret)),
-    ...parts.flatMap(trustChecks),
+    ...parts.flatMap((part) => partChecks(part, secret)),
     () => externalRedis(external),
     () => checkReader(profile, external, stays),
     ...(stays ? listenerChecks(profile, context) : []),
   ]
-  return (await Promise.all(checks.map(faultOf))).flat()
+  const faults = (await Promise.all(checks.map(faultOf))).flat()
+  // One secret in several settings, or in a header, is one problem.
+  return [...new Map(faults.map((fault) => [fault.message, fault])).values()]
 }
 
 /** Throws the faults that were found as one. */
@@ -87,20 +90,23 @@ function certificateChecks({ gateway, worker }: Profile): readonly (() => unknow
   )
 }
 
-/** How the files are read that settings of these names, in any section, refer to. */
-const trustReaders: Readonly<Record<string, (value: never) => unknown>> = {
+type SecretReader = PreflightContext['secret']
+
+/** What reads the settings of these names, in any section. */
+const partReaders: Readonly<Record<string, (value: never, secret: SecretReader) => unknown>> = {
   caFile: readAuthorities,
   clientCertificate: readPair,
   certFiles: (paths: readonly string[]) => paths.map(readKeyFile),
+  headers: resolveHeaders,
 }
 
-/** Of the certificates by which a part of the profile trusts servers, or shows itself to them. */
-function trustChecks(part: unknown): readonly (() => unknown)[] {
+/** Of the certificates by which a part of the profile trusts servers, or shows itself, and of headers. */
+function partChecks(part: unknown, secret: SecretReader): readonly (() => unknown)[] {
   if (typeof part !== 'object' || part === null) return []
   return Object.entries(part).flatMap(([name, value]) => {
-    const read = trustReaders[name]
-    if (read === undefined || value === undefined) return trustChecks(value)
-    return [() => read(value as never)]
+    const read = partReaders[name]
+    if (read === undefined || value === undefined) return partChecks(value, secret)
+    return [() => read(value as never, secret)]
   })
 }
 

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { Fault } from '../../schemas/fault.js'
-import { type SecretReference, secretReference } from '../../schemas/settings/secret.js'
+import {
+  type SecretReference,
+  secretNameOf,
+  secretReference,
+} from '../../schemas/settings/secret.js'
 
 /** Secrets by their reference in the profile, `file:<path>` or `env:<NAME>`. */
 export type Secrets = Readonly<Record<string, string>>
@@ -10,7 +14,7 @@ export function createSecretReader(
   environment: Readonly<Record<string, string | undefined>>,
 ): (reference: SecretReference) => string {
   return (reference) => {
-    const name = nameOf(reference)
+    const name = secretNameOf(reference)
     const secret = 'env' in reference ? environment[reference.env] : readSecret(reference.file)
     if (secret !== undefined && secret !== '') return secret
     throw new Fault('CONFIG', `secret ${name}, referenced in the profile, is not set`)
@@ -26,7 +30,7 @@ export function collectSecrets(
   const visit = (part: unknown): void => {
     if (typeof part !== 'object' || part === null) return
     const reference = secretReference.safeParse(part)
-    if (reference.success) found[nameOf(reference.data)] = read(reference.data)
+    if (reference.success) found[secretNameOf(reference.data)] = read(reference.data)
     else for (const inner of Object.values(part)) visit(inner)
   }
   visit(value)
@@ -36,19 +40,15 @@ export function collectSecrets(
 /** Resolves references from collected secrets. */
 export function secretFrom(secrets: Secrets): (reference: SecretReference) => string {
   return (reference) => {
-    const secret = secrets[nameOf(reference)]
+    const secret = secrets[secretNameOf(reference)]
     if (secret !== undefined) return secret
-    throw new Fault('CONFIG', `secret ${nameOf(reference)} was not passed to this process`)
+    throw new Fault('CONFIG', `secret ${secretNameOf(reference)} was not passed to this process`)
   }
-}
-
-function nameOf(reference: SecretReference): string {
-  return 'env' in reference ? `env:${reference.env}` : `file:${reference.file}`
 }
 
 function readSecret(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+    return readFileSync(path, 'utf8').replace(/^\uFEFF|\r?\n$/g, '')
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     const remedy = 'give this user access to it, or fix its path in the profile'

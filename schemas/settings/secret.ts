@@ -12,3 +12,8 @@ export const secretReference = z.union(
   secretRemedy,
 )
 export type SecretReference = z.output<typeof secretReference>
+
+/** A reference in messages. */
+export function secretNameOf(reference: SecretReference): string {
+  return 'env' in reference ? `env:${reference.env}` : `file:${reference.file}`
+}

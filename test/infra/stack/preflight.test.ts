@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { preflight } from '../../../infra/stack/preflight.js'
+import { createSecretReader } from '../../../infra/stack/secrets.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createFolder } from '../../rig/folder.js'
 import { tieline } from '../command-line.js'
@@ -89,6 +90,41 @@ t.test('certificates that the profile trusts or shows are read before a start', 
     ],
   )
 })
+
+t.test(
+  'a secret that no header can carry is reported by its name, and a BOM is none of it',
+  async (t) => {
+    const folder = createFolder(t)
+    const [file, marked] = [join(folder, 'token'), join(folder, 'marked')]
+    writeFileSync(file, 'hush\nhush\n')
+    writeFileSync(marked, '\uFEFFhush\r\n')
+    const secret = createSecretReader({ TIELINE_TEST_TOKEN: 'hush–hush' })
+    const headers = {
+      'X-File': { file },
+      'X-Variable': { env: 'TIELINE_TEST_TOKEN' },
+      'X-Text': 'hush\u0000',
+      'X-Good': { file: marked },
+    }
+    t.equal(secret({ file: marked }), 'hush')
+    const found = async (own: object) => {
+      const cis = { kind: 'rest', url: 'https://cis', headers: own }
+      const faults = await preflight({ ...parseProfile(least), cis } as never, { secret })
+      return faults.map(({ message }) => message)
+    }
+    for (const [name, what] of Object.entries({
+      'X-File': `the secret file:${file}`,
+      'X-Variable': 'the secret env:TIELINE_TEST_TOKEN',
+      'X-Text': 'the text',
+    })) {
+      const [message = '', ...more] = await found({ [name]: headers[name as 'X-File'] })
+      t.match(message, `CONFIG: ${what} in the header ${name} `)
+      t.notMatch(message, /hush/)
+      t.same(more, [])
+    }
+    t.same(await found({ 'X-Good': headers['X-Good'] }), [])
+    t.match(await found({ 'X-Absent': { file: '/absent' } }), [/cannot read the secret file/])
+  },
+)
 
 t.test('two listeners of one profile need two ports', async (t) => {
   const of = (host: string) =>
