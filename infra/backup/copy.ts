@@ -94,13 +94,23 @@ export interface Copied extends BackupManifest {
   readonly others: readonly string[]
 }
 
+export interface Copying {
+  readonly from: string
+  readonly to: string
+  /** Ends the copy at once, with its reason. */
+  readonly ending: AbortSignal
+}
+
 /** Copies parts of a folder into a new one, flushed, and writes a manifest with their sha256 last. */
-export function copyParts(from: string, to: string, parts: readonly string[]): Promise<Copied> {
+export function copyParts(
+  { from, to, ending }: Copying,
+  parts: readonly string[],
+): Promise<Copied> {
   return fillNew(to, async (part) => {
     const files: BackupManifest['files'] = []
     const found = await listFiles(from, parts)
     for (const path of found.files) {
-      const { bytes, sha256 } = await copyFlushed(join(from, path), join(part, path))
+      const { bytes, sha256 } = await copyFlushed({ from, to: part, ending }, path)
       files.push([path, bytes, sha256])
     }
     const manifest = { v: 1, takenAt: new Date().toISOString(), files } as const
@@ -112,10 +122,11 @@ export function copyParts(from: string, to: string, parts: readonly string[]): P
 }
 
 /** Copies a backup into an empty folder and compares each file with the manifest. Throws `CONFIG`. */
-export async function copyBack(from: string, to: string): Promise<BackupManifest> {
+export async function copyBack(copying: Copying): Promise<BackupManifest> {
+  const { from } = copying
   const manifest = await readManifest(from)
   for (const [path, , sha256] of manifest.files) {
-    const copied = await copyFlushed(join(from, path), join(to, path))
+    const copied = await copyFlushed(copying, path)
     if (copied.sha256 === sha256) continue
     const detail = `${join(from, path)} was altered after the backup was taken: its sha256 differs`
     throw new Fault('CONFIG', `${detail}; use another backup`)
@@ -162,7 +173,10 @@ async function listFiles(folder: string, parts: readonly string[]) {
 }
 
 /** The copy has the time of the original, by which files are recognized, to the millisecond. */
-async function copyFlushed(from: string, to: string) {
+async function copyFlushed(copying: Copying, path: string) {
+  const { ending } = copying
+  const [from, to] = [join(copying.from, path), join(copying.to, path)]
+  ending.throwIfAborted()
   const { mtimeMs } = await attempt(from, () => stat(from))
   // The middle of the millisecond, because the system rounds down.
   const time = (Math.trunc(mtimeMs) + 0.5) / 1_000
@@ -172,6 +186,7 @@ async function copyFlushed(from: string, to: string) {
   const file = await attempt(to, () => open(to, 'wx', 0o600))
   try {
     for await (const piece of readLocal(from)) {
+      ending.throwIfAborted()
       hash.update(piece)
       await attempt(to, () => writeAll(file, piece, bytes))
       bytes += piece.length

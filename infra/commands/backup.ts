@@ -30,8 +30,9 @@ export async function backupCommand(
   const from = openExisting(context.homePath)
   const parts = partsOf(from.path, readOwnProfile(context.profilePath, from.path))
   refuseWithin(from, { parts, folder: resolve(folder) })
+  const copying = { from: from.path, to: resolve(folder), ending: context.ending }
   const { files, others, takenAt } = await whileClaimed(from, () =>
-    copyParts(from.path, resolve(folder), [...parts, ...(secrets ? [secretsFile] : [])]),
+    copyParts(copying, [...parts, ...(secrets ? [secretsFile] : [])]),
   )
   const bytes = files.reduce((sum, [, size]) => sum + size, 0)
   const copied = `${grouped(files.length)} files, ${bytesText(bytes)}`
@@ -92,12 +93,13 @@ interface Restoring {
 
 /** Restores into a folder that is claimed and empty; nobody reads it before its erasures are replayed. */
 async function restoreInto(context: Context, part: string, { folder, old }: Restoring) {
-  const { takenAt } = await copyBack(resolve(folder), part)
+  const { ending } = context
+  const { takenAt } = await copyBack({ from: resolve(folder), to: part, ending })
   const home = openHome(part)
   const profile = readOwnProfile(context.profilePath, part)
   const since = old === undefined ? undefined : await endedIn(context, old, { profile, takenAt })
   const log = createLog(join(home.logs, 'tieline.log'), 'restore')
-  return withOwnStore(home, profile, async (store) => {
+  return withOwnStore(home, { database: profile.database, ending }, async (store) => {
     await migrate(store, profile, { isEmbedded: true })
     const numbered = await latestPublication(store)
     const { replayed, ended } = await replay({ store, home, profile, log }, since)
@@ -129,7 +131,7 @@ async function latestPublication(store: Store): Promise<string> {
 
 /** Erasures, ended clients and published files in a data folder of the same utility. */
 async function endedIn(
-  { profilePath }: Context,
+  { profilePath, ending }: Context,
   old: Home,
   { profile: { database }, takenAt }: { readonly profile: Profile; readonly takenAt: string },
 ): Promise<EndedSince> {
@@ -143,7 +145,7 @@ async function endedIn(
     clients: await readEnded(store),
     files: await readPublished(store, takenAt),
   })
-  return whileClaimed(old, () => withOwnStore(old, own, read))
+  return whileClaimed(old, () => withOwnStore(old, { database, ending }, read))
 }
 
 interface EndedSince {

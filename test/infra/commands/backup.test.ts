@@ -6,9 +6,11 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { sampleUsage } from '../../../infra/demo/sample/usage.js'
 import { openHome } from '../../../infra/stack/home.js'
@@ -20,7 +22,14 @@ import { createZone } from '../../../schemas/time/zone.js'
 import { createFolder } from '../../rig/folder.js'
 import { createSmallDisk } from '../../rig/small-disk.js'
 import { header } from '../../story/rig/stack.js'
-import { createHome, interrupt, readStopped, startUntil, tieline } from '../command-line.js'
+import {
+  createHome,
+  interrupt,
+  readStopped,
+  startTieline,
+  startUntil,
+  tieline,
+} from '../command-line.js'
 
 const folder = createFolder(t)
 const home = await createHome(folder)
@@ -235,4 +244,23 @@ t.test('nothing is overwritten, and an altered or incomplete backup is refused',
   mkdirSync(fourth)
   const cut = await tieline('restore', backup, '--home', fourth)
   t.match(cut, { code: 1, stderr: /is not the manifest of a complete backup/ })
+})
+
+t.test('Ctrl-C ends a copy in the middle of a file and removes what is partial', async (t) => {
+  const own = createFolder(t)
+  const { path, archive } = openHome(join(own, 'data'))
+  const [taken, restored] = [join(own, 'taken'), join(own, 'restored')]
+  const manifest = { v: 1, takenAt: '2025-07-03T00:00:00.000Z', files: [['archive/big', 0, '']] }
+  writeFileSync(join(path, 'backup.json'), JSON.stringify(manifest))
+  writeFileSync(join(archive, 'big'), '')
+  truncateSync(join(archive, 'big'), 1e9)
+  for (const [to, ...command] of [
+    [taken, 'backup', taken, '--home', path],
+    [restored, 'restore', path, '--home', restored],
+  ] as const) {
+    const child = startTieline(...command)
+    while (!existsSync(join(`${to}.part`, 'archive/big'))) await sleep(5)
+    t.equal(await interrupt(child), 130, command[0])
+    t.same(readdirSync(own), ['data'])
+  }
 })
