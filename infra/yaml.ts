@@ -10,7 +10,7 @@ import {
   parse,
   parseDocument,
   stringify,
-  type YAMLParseError,
+  type YAMLError,
 } from 'yaml'
 
 /** What a YAML text holds, not yet judged. Throws an error that names the line where it is none. */
@@ -56,7 +56,8 @@ export interface PlacedYaml {
 export function parsePlacedYaml(text: string): PlacedYaml {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
-  const [error] = document.errors
+  // A warning is of a tag or directive that would be ignored.
+  const [error] = [...document.errors, ...document.warnings]
   if (error !== undefined) throw new Error(reasonOf(error, text), { cause: error })
   return {
     value: document.toJS(),
@@ -70,8 +71,12 @@ export function parsePlacedYaml(text: string): PlacedYaml {
 }
 
 /** Without the excerpt that the library appends: it could be a secret. */
-function reasonOf({ code, message, pos }: YAMLParseError, text: string): string {
+function reasonOf({ code, message, pos }: YAMLError, text: string): string {
   const reason = (message.split('\n')[0] ?? '').replace(/:$/, '')
+  if (code === 'TAG_RESOLVE_FAILED') {
+    const place = reason.replace(/^.*(?= at line)/, 'unknown tag')
+    return `${place}; put a text that begins with ! in quotes`
+  }
   if (code !== 'DUPLICATE_KEY') return reason
   const name = /^[\w-]+/.exec(text.slice(pos[0]))?.[0] ?? 'a setting'
   return reason.replace('Map keys must be unique', `${name} is set twice, the second time`)

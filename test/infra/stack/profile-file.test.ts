@@ -192,4 +192,7 @@ t.test('each problem of a profile names its line and column', async (t) => {
   writeFileSync(path, 'a: 1\na: 2')
   const twice = /is not valid YAML: a is set twice, the second time at line 2, column 1$/
   t.throws(() => readProfile(path), { message: twice })
+  writeFileSync(path, 'companyCodes: [ACME]\ntimeZone: !hush UTC')
+  const tag = /^(?!.*hush).* is not valid YAML: unknown tag at line 2, column 11; put a text that/
+  t.throws(() => readProfile(path), { message: tag })
 })
