@@ -24,8 +24,16 @@ export function profilePathOf(named: string | undefined, homePath: string): stri
   )
 }
 
-/** Remembers the profile of a data folder, so that later commands need no --profile. */
+/** A descriptor of this process, such as /dev/stdin, may lead to a file; for the next one it does not. */
+const ownDescriptor = /^\/(dev\/(fd|std)|proc\/)/
+
+/**
+ * Remembers the profile of a data folder, so that later commands need no --profile. What the next
+ * command could not read again is not remembered.
+ */
 export function rememberProfile(homePath: string, profilePath: string): void {
+  const found = statSync(profilePath, { throwIfNoEntry: false })
+  if (!found?.isFile() || ownDescriptor.test(resolve(profilePath))) return
   writeFileSync(join(homePath, nameFile), `${resolve(profilePath)}\n`, { mode: 0o600 })
 }
 

@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
 import { packageRoot } from '../../../infra/package-root.js'
@@ -91,11 +92,28 @@ t.test('a profile that cannot be had is named, with what to do', async (t) => {
   t.throws(() => readProfile(at('wrong.yaml')), {
     message: `${at('wrong.yaml')} is not valid:\ntimeZone: missing`,
   })
+  writeFileSync(at('gone.yaml'), '')
   rememberProfile(folder, at('gone.yaml'))
+  rmSync(at('gone.yaml'))
   t.throws(() => profilePathOf(undefined, folder), {
     message: `PROFILE: ${at('gone.yaml')}, the last profile of ${folder}, does not exist`,
   })
   t.equal(profilePathOf(at('wrong.yaml'), folder), at('wrong.yaml'))
+})
+
+t.test('only a file that is still there for the next command is remembered', async (t) => {
+  const folder = createFolder(t)
+  const [file, link, pipe] = [join(folder, 'a.yaml'), join(folder, 'link'), join(folder, 'pipe')]
+  writeFileSync(file, '')
+  symlinkSync(file, link)
+  execFileSync('mkfifo', [pipe])
+  rememberProfile(folder, link)
+  const read = openSync(file, 'r')
+  t.teardown(() => closeSync(read))
+  for (const path of ['/dev/null', `/dev/fd/${read}`, `/proc/self/fd/${read}`, pipe]) {
+    rememberProfile(folder, path)
+    t.equal(profilePathOf(undefined, folder), link, path)
+  }
 })
 
 t.test('relative paths of certificates and the socket lie in the data folder', async (t) => {
