@@ -3,8 +3,10 @@ import {
   chmodSync,
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -101,6 +103,10 @@ function refusePattern(path: string): void {
 /** Creates parents one by one: Node's recursive mkdir never returns in places such as /proc. */
 function makeFolder(path: string): string {
   if (existsSync(path)) return path
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    const detail = `${path} is a link to ${readlinkSync(path)}, which does not exist`
+    throw new Fault('CONFIG', `${detail}; create it, or set --home to another folder`)
+  }
   makeFolder(dirname(path))
   mkdirSync(path, { mode: 0o700 })
   return path

@@ -38,6 +38,10 @@ t.test('says what is wrong with a folder that cannot be one', async (t) => {
   t.equal(readFileSync(join(folder, 'secrets.json'), 'utf8'), '{"writer": 1}', 'left as it was')
   writeFileSync(join(folder, 'secrets.json'), 'not json')
   t.throws(() => openHome(folder), { code: 'CONFIG' })
+  symlinkSync(join(folder, 'gone'), join(folder, 'dangling'))
+  const message = /dangling is a link to .*gone, which does not exist; create it/
+  t.throws(() => openHome(join(folder, 'dangling')), { code: 'CONFIG', message })
+  t.throws(() => openHome(join(folder, 'dangling/data')), { code: 'CONFIG', message })
   t.throws(() => openHome('/proc/none'), { code: 'CONFIG' }, 'a place that takes no folders')
 })
 
