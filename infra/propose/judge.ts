@@ -1,12 +1,11 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Checked, check, toEntries } from '../../pipeline/check.js'
 import { skimFileName } from '../../schemas/file-name.js'
 import { suggestPattern } from '../../schemas/name-pattern.js'
 import { type Profile, parseProfile } from '../../schemas/settings/profile.js'
 import { readProfile } from '../stack/profile-file.js'
-import { withTemporaryStore } from '../stack/temporary-store.js'
+import { temporaryFolder, withTemporaryStore } from '../stack/temporary-store.js'
 import { toYaml } from '../yaml.js'
 import type { ProposedFeed } from './feeds.js'
 import type { SentSample } from './sample.js'
@@ -48,7 +47,7 @@ export async function judgeSamples(
   samples: readonly SentSample[],
   { profile, feed, ending }: SamplesOptions,
 ): Promise<readonly Checked[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'tieline-propose-'))
+  const folder = mkdtempSync(join(temporaryFolder(), 'tieline-propose-'))
   try {
     const paths = samples.map((sample, at) => {
       const path = join(folder, nameForLoad(sample, { profile, feed, at }))

@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { basename } from 'node:path'
 import { utf16Of } from '../../pipeline/files/header.js'
 import { inflate } from '../../pipeline/files/inflate.js'
@@ -9,6 +8,7 @@ import { type Encoding, readLines } from '../../pipeline/formats/lines.js'
 import { Fault } from '../../schemas/fault.js'
 import { feeds } from '../../schemas/feed.js'
 import { matchHeader } from '../../schemas/record-feed.js'
+import { temporaryFolder } from '../stack/temporary-store.js'
 
 /** The first lines of a sender's file, and what their bytes show of its format. */
 export interface SentSample {
@@ -72,7 +72,12 @@ async function readHead(
   const parts: Buffer[] = []
   let length = 0
   const input = createReadStream(path) as AsyncIterable<Buffer>
-  const limits = { compression, ratioMax, fileBytesMax: Number.MAX_SAFE_INTEGER, folder: tmpdir() }
+  const limits = {
+    compression,
+    ratioMax,
+    fileBytesMax: Number.MAX_SAFE_INTEGER,
+    folder: temporaryFolder(),
+  }
   for await (const part of inflate(input, limits)) {
     parts.push(Buffer.from(part))
     length += part.length

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readdirSync, realpathSync, renameSync } from 'node:fs'
+import { accessSync, constants, mkdtempSync, readdirSync, realpathSync, renameSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Store } from '../../pipeline/store/clickhouse.js'
+import { Fault } from '../../schemas/fault.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { migrate } from '../schema/migrate.js'
 import { createLog, type Log } from '../telemetry/log.js'
@@ -23,13 +24,13 @@ const prefix = 'tieline-check-'
 /**
  * Runs `use` with an embedded ClickHouse that has the migrations of the profile, in a temporary data
  * folder under `TMPDIR`. The folder is removed at the end, also after `ending` or when this process is
- * killed; what an interrupted machine left is removed by the next call.
+ * killed; what an interrupted machine left is removed by the next call. Throws `CONFIG` for `TMPDIR`.
  */
 export async function withTemporaryStore<T>(
   { profile, ending }: { readonly profile: Profile; readonly ending: AbortSignal },
   use: (temporary: TemporaryStore) => Promise<T>,
 ): Promise<T> {
-  const folder = realpathSync(tmpdir())
+  const folder = temporaryFolder()
   await removeAbandoned(folder)
   const path = join(folder, `${prefix}${randomUUID()}`)
   const claim = await createClaimed(path)
@@ -44,6 +45,20 @@ export async function withTemporaryStore<T>(
   } finally {
     await removeWritten(path)
     await claim.release()
+  }
+}
+
+/** The real path of `TMPDIR`, or `/tmp` without it. Throws `CONFIG`. */
+export function temporaryFolder(): string {
+  const path = tmpdir()
+  try {
+    accessSync(join(path, '/'), constants.R_OK | constants.W_OK | constants.X_OK)
+    return realpathSync(path)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const remedy = 'set TMPDIR to a folder to which this user may write'
+    const detail = `the folder for temporary files ${path} cannot be used (${code}); ${remedy}`
+    throw new Fault('CONFIG', detail, { cause })
   }
 }
 

@@ -155,3 +155,22 @@ async function watched(path: string) {
   clearInterval(every)
   return { code, stdout, peaks }
 }
+
+t.test('a machine that cannot run the engine is refused with the remedy', async (t) => {
+  const file = join(t.testdir({ 'DEMO_02072025_Electric.csv': good }), 'DEMO_02072025_Electric.csv')
+  const cases = [
+    ['TMPDIR', '/nonexistent', /CONFIG: .* \/nonexistent .*\(ENOENT\); set TMPDIR to a folder/],
+    ['TMPDIR', file, /CONFIG: .*\(ENOTDIR\); set TMPDIR to a folder/],
+  ] as const
+  for (const [name, value, stderr] of cases) {
+    const before = process.env[name]
+    process.env[name] = value
+    const proposed = await tieline('propose', file)
+    if (name === 'TMPDIR') t.match(proposed, { code: 1, stderr })
+    const run = await tieline('check', file).finally(() => {
+      if (before === undefined) delete process.env[name]
+      else process.env[name] = before
+    })
+    t.match(run, { code: 1, stderr }, `${name}=${value}`)
+  }
+})
