@@ -34,12 +34,19 @@ export function engineMemoryBytesMax(): number {
 
 const engineMemoryBytesMin = 1024 ** 3
 const readyMsMax = 120_000
-/** A claim is not seen in another container, the engine's lock of its files is. */
-const engineLock = /Cannot lock file/
-const lockRemedy =
-  'If another container uses this folder, run the command there or stop that container.'
-const cutOffDefinition = /Cannot parse definition from metadata file/
-const cutOffRemedy = 'Restore the last backup: tieline restore.'
+/** What an engine says that does not start, and the remedy. */
+const remedies = [
+  // A claim is not seen in another container, the engine's lock of its files is.
+  [
+    /Cannot lock file/,
+    'If another container uses this folder, run the command there or stop that container.',
+  ],
+  [/Cannot parse definition from metadata file/, 'Restore the last backup: tieline restore.'],
+  [
+    /Cannot load time zone/,
+    'Set TZ to the name of a time zone of this machine, such as UTC, or remove it.',
+  ],
+] as const
 /** An engine that hangs does not notice that its parent has ended. */
 const pidName = 'clickhouse.pid'
 const stopMsMax = 30_000
@@ -153,8 +160,8 @@ function toMessage(options: ClickHouseOptions): EngineOptions {
 }
 
 function withRemedy(detail: string): string {
-  if (engineLock.test(detail)) return `${detail}. ${lockRemedy}`
-  return cutOffDefinition.test(detail) ? `${detail}. ${cutOffRemedy}` : detail
+  const remedy = remedies.find(([message]) => message.test(detail))?.[1]
+  return remedy === undefined ? detail : `${detail}. ${remedy}`
 }
 
 /** The port of a listening child; a failure contains the engine's message. */

@@ -161,6 +161,7 @@ t.test('a machine that cannot run the engine is refused with the remedy', async 
   const cases = [
     ['TMPDIR', '/nonexistent', /CONFIG: .* \/nonexistent .*\(ENOENT\); set TMPDIR to a folder/],
     ['TMPDIR', file, /CONFIG: .*\(ENOTDIR\); set TMPDIR to a folder/],
+    ['TZ', 'Mars/Base', /CONFIG: .*Cannot load time zone Mars\/Base.* Set TZ to/],
   ] as const
   for (const [name, value, stderr] of cases) {
     const before = process.env[name]
