@@ -6,7 +6,7 @@ import { attempt, ifThere, readLocal, syncFolder, writeAll } from '../../pipelin
 import { Fault } from '../../schemas/fault.js'
 import { parseJson } from '../../schemas/json.js'
 import type { Profile } from '../../schemas/settings/profile.js'
-import { placeFile } from '../stack/home.js'
+import { followLinks, placeFile } from '../stack/home.js'
 import { claimHome } from '../stack/run-state.js'
 
 /** Its links are made by the engine, which makes them again. */
@@ -30,10 +30,14 @@ const backedUp = [
 
 /** The same with the folders of sources that lie in the data folder. */
 export function partsOf(home: string, { sources }: Pick<Profile, 'sources'>): readonly string[] {
-  const placed = sources.flatMap((source) =>
-    source.kind === 'folder' ? [relative(home, resolve(home, source.path))] : [],
-  )
-  return [...new Set([...backedUp, ...placed.filter(isWithin)])]
+  const placed = sources.flatMap((source) => {
+    if (source.kind !== 'folder') return []
+    const path = resolve(home, source.path)
+    // A link into the data folder leads to a part of it, and one out of it is a part itself.
+    const places = [path, followLinks(path)].map((place) => relative(home, place))
+    return places.filter(isWithin).slice(0, 1)
+  })
+  return [...new Set([...backedUp, ...placed])]
 }
 
 export const secretsFile = 'secrets.json'

@@ -226,6 +226,9 @@ t.test('nothing is overwritten, and an altered or incomplete backup is refused',
   const full = await tieline('restore', backup, '--home', second)
   t.match(full, { code: 1, stderr: /is not empty; name a new folder/ })
   t.match((await tieline('backup', backup, '--home', home)).stderr, /is not empty/)
+  symlinkSync(join(home, 'archive'), join(folder, 'link'))
+  const within = await tieline('backup', join(folder, 'link/backup'), '--home', home)
+  t.match(within, { code: 1, stderr: /lies in .*archive, which is backed up/ })
   const [path] = JSON.parse(readFileSync(join(backup, 'backup.json'), 'utf8')).files[0]
   appendFileSync(join(backup, path), 'x')
   const fourth = join(folder, 'fourth')
