@@ -89,10 +89,10 @@ const lockMs = 10_000
 /** A job for another machine is taken by any worker again after this time. */
 const handOnMs = 100
 const stalledMs = 3_000
-/** A job during which more workers than this died is itself the cause, and keeps all others from running. */
-const deathsMax = 100
 /** The same of jobs that nobody waits for. */
 const stalledLongMs = 15_000
+/** A job during which more workers than this died is itself the cause, and keeps all others from running. */
+const deathsMax = 100
 /** How long a worker waits in Redis for a job; one that comes wakes it. */
 const drainSeconds = 30
 
@@ -102,7 +102,6 @@ export function createQueues(options: QueueOptions): Queues {
   const queues = new Map<JobName, Queue>(
     jobNames.map((name) => [name, new Queue(name, shared).on('error', () => undefined)]),
   )
-  const turns = createRegisterTurns(connection, options.prefix)
   const flows = new FlowProducer(shared)
   flows.on('error', () => undefined)
   const queue = (name: JobName) => queues.get(name) as Queue
@@ -119,6 +118,7 @@ export function createQueues(options: QueueOptions): Queues {
       })
     }
   }
+  const turns = createRegisterTurns(connection, { prefix: options.prefix, reach })
   return {
     each: [...queues.values()],
     turns,

@@ -16,17 +16,23 @@ export interface RegisterTurns {
   record(jobs: readonly RegisterJob[]): Promise<void>
 }
 
+type Reach = <T>(run: () => Promise<T>) => Promise<T>
+
 /** Clients whose latest turn is known. A job waits ten seconds at most before it is tried again. */
 const clientsMax = 100_000
 
-export function createRegisterTurns(redis: Redis, prefix: string): RegisterTurns {
+/** Commands go through `reach`, so that a Redis that is away is a passing fault. */
+export function createRegisterTurns(
+  redis: Redis,
+  { prefix, reach }: { readonly prefix: string; readonly reach: Reach },
+): RegisterTurns {
   const [count, latest] = [`${prefix}:turn`, `${prefix}:turns`]
   return {
-    take: async (job) => ({ ...job, turn: await redis.incr(count) }),
+    take: async (job) => ({ ...job, turn: await reach(() => redis.incr(count)) }),
     current: async (jobs) => {
       const ids = jobs.flatMap(clientsOf)
       if (ids.length === 0) return jobs
-      const scores = await redis.zmscore(latest, ...ids.map(hashOf))
+      const scores = await reach(() => redis.zmscore(latest, ...ids.map(hashOf)))
       const turns = new Map(ids.map((id, at) => [id, Number(scores[at] ?? 0)]))
       return jobs.map((job) => {
         const { customers, closed, turn = Infinity } = job
@@ -43,11 +49,8 @@ export function createRegisterTurns(redis: Redis, prefix: string): RegisterTurns
         job.turn === undefined ? [] : clientsOf(job).flatMap((id) => [`${job.turn}`, hashOf(id)]),
       )
       if (scored.length === 0) return
-      await redis
-        .multi()
-        .zadd(latest, 'GT', ...scored)
-        .zremrangebyrank(latest, 0, -clientsMax - 1)
-        .exec()
+      await reach(() => redis.zadd(latest, 'GT', ...scored))
+      await reach(() => redis.zremrangebyrank(latest, 0, -clientsMax - 1))
     },
   }
 }

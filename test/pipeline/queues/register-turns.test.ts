@@ -36,6 +36,16 @@ t.test(
   },
 )
 
+t.test('a Redis that is away is a fault that passes', async (t) => {
+  const { redis, newQueues } = await createBroker(t)
+  const { turns } = newQueues(t).queues
+  await redis.close()
+  const job = { ...seen('C'), turn: 1 }
+  const passing = { code: 'QUEUE_UNREACHABLE', retry: true }
+  await t.rejects(turns.current([job]), passing)
+  await t.rejects(turns.record([job]), passing)
+})
+
 t.test('an earlier job that closes what a later one names runs by itself', async (t) => {
   const before = [{ ...seen('C'), turn: 2 }]
   t.notOk(joinsRegistrations(before, { ...closing('C'), turn: 1 }))
