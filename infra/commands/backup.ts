@@ -9,7 +9,7 @@ import { type EndedClients, readEnded, replayEnded } from '../backup/ended.js'
 import { type Replaying, readTombstones, replayErasures } from '../backup/erasures.js'
 import { describePublished, type PublishedFile, readPublished } from '../backup/published.js'
 import { migrate } from '../schema/migrate.js'
-import { followLinks, type Home, isHome, lastPlaceOf, openHome } from '../stack/home.js'
+import { type Home, isHome, lastPlaceOf, liesIn, openHome } from '../stack/home.js'
 import { withOwnStore } from '../stack/own-store.js'
 import { readOwnProfile } from '../stack/profile-file.js'
 import { claimHome, readRun } from '../stack/run-state.js'
@@ -168,8 +168,7 @@ function refuseWithin(
   { path }: Home,
   { parts, folder }: { readonly parts: readonly string[]; readonly folder: string },
 ): void {
-  const real = followLinks(folder)
-  const part = parts.find((one) => `${real}/`.startsWith(`${followLinks(join(path, one))}/`))
+  const part = parts.find((one) => liesIn(folder, join(path, one)))
   if (part === undefined) return
   const detail = `${folder} lies in ${join(path, part)}, which is backed up`
   throw new Fault('CONFIG', `${detail}; name a folder outside of the data folder`)

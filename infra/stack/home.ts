@@ -92,6 +92,11 @@ export function followLinks(path: string): string {
   }
 }
 
+/** Whether a path is a folder or leads into it, also by links. */
+export function liesIn(path: string, folder: string): boolean {
+  return `${followLinks(path)}/`.startsWith(`${followLinks(folder)}/`)
+}
+
 /** `file()` of ClickHouse takes a path with these for a pattern and would not find the files. */
 function refusePattern(path: string): void {
   const character = /[{}*?]/.exec(path)?.[0]

@@ -18,7 +18,7 @@ import { commandActor } from './actor.js'
 import { type Addresses, addressesOf, type External } from './addresses.js'
 import { withStore } from './connections.js'
 import { createHealing, openHealing } from './healing.js'
-import { followLinks, followMove, type Home } from './home.js'
+import { followLinks, followMove, type Home, liesIn } from './home.js'
 import { preflight, throwFaults } from './preflight.js'
 import {
   createGatewayProcess,
@@ -208,8 +208,7 @@ function placeSources(profile: Profile, home: Home): Profile {
 /** Where a folder really is, relative to the data folder, whose parts may be links to other disks. */
 function placeIn(home: Home, path: string): string {
   const real = followLinks(path)
-  const isIn = (folder: string) => `${real}/`.startsWith(`${folder}/`)
-  const own = ownFolders.find((name) => isIn(followLinks(home[name])))
+  const own = ownFolders.find((name) => liesIn(real, home[name]))
   if (own === undefined) return relative(home.path, real)
   return join(own, relative(followLinks(home[own]), real))
 }

@@ -1,28 +1,15 @@
-import { join } from 'node:path'
-import { pino } from 'pino'
 import t from 'tap'
-import { openHome } from '../../../infra/stack/home.js'
 import { optionsOf } from '../../../pipeline/queues/jobs.js'
-import { createWorker } from '../../../pipeline/worker.js'
-import { createFolder } from '../../rig/folder.js'
 import { until } from '../../story/rig/stack.js'
 import { customerAt, migratedStore, profile } from '../customers/registering.js'
 import { createBroker, ofName } from '../queues/broker.js'
+import { startWorker } from './worker.js'
 
 const store = await migratedStore(t)
 const { redis, newQueues } = await createBroker(t)
 
 t.test('a registration that was put off does not open again what a later one closed', async (t) => {
-  const { machine, ...folders } = openHome(join(createFolder(t), 'home'))
-  const worker = await createWorker({
-    profile,
-    folders,
-    machine,
-    store: store.address,
-    redisUrl: redis.url,
-    secret: () => '',
-    log: pino({ level: 'silent' }),
-  })
+  const worker = await startWorker(t, { profile, store: store.address, redisUrl: redis.url })
   t.teardown(() => worker.close())
   const { queues } = newQueues(t, profile.database)
   const kinds = async () => {

@@ -1,24 +1,15 @@
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { pino } from 'pino'
 import t from 'tap'
-import { createRedis } from '../../../infra/redis/start.js'
-import { openHome } from '../../../infra/stack/home.js'
-import { onFreePort } from '../../../infra/stack/port.js'
-import { createWorker } from '../../../pipeline/worker.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
-import { anyPort } from '../../rig/any-port.js'
-import { createFolder } from '../../rig/folder.js'
 import { migratedStore } from '../customers/registering.js'
+import { createBroker } from '../queues/broker.js'
+import { startWorker } from './worker.js'
 
 const store = await migratedStore(t)
-const redis = await onFreePort(anyPort(), (port) =>
-  createRedis({ dataPath: createFolder(t), port, password: 'secret' }),
-)
-t.teardown(() => redis.close())
+const { redis } = await createBroker(t)
 
 let isReady: () => void = () => undefined
 const ready = new Promise<void>((resolve) => {
@@ -46,16 +37,11 @@ t.teardown(() => {
 })
 
 t.test('a worker is ready before it has looked through all files of a backlog', async (t) => {
-  const { machine, ...folders } = openHome(join(createFolder(t), 'home'))
   const { port } = proxy.address() as AddressInfo
-  const worker = await createWorker({
+  const worker = await startWorker(t, {
     profile: parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' }),
-    folders,
-    machine,
     store: { ...store.address, url: `http://127.0.0.1:${port}` },
     redisUrl: redis.url,
-    secret: () => '',
-    log: pino({ level: 'silent' }),
   })
   t.ok(held > 0, 'its first sweep runs')
   isReady()

@@ -33,7 +33,7 @@ export async function createBroker(t: Test) {
 /** The queue of BullMQ, for jobs that are not added as the product does. */
 export function ofName(queues: Queues, name: JobName): Queue {
   const found = queues.each.find((one) => one.name === name)
-  if (found === undefined) throw new Error(`there is no queue ${name}`)
+  if (found === undefined) throw new Error(`unknown queue ${name}`)
   return found
 }
 

@@ -3,26 +3,17 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
-import type { Queue } from 'bullmq'
 import t, { type Test } from 'tap'
-import { createRedis } from '../../../infra/redis/start.js'
-import { onFreePort } from '../../../infra/stack/port.js'
 import type { PipelineContext } from '../../../pipeline/context.js'
 import { createConsumer, createQueues, type Queues } from '../../../pipeline/queues/bullmq.js'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
 import { alone, keepRepeating } from '../../../pipeline/queues/repeat.js'
 import { Fault } from '../../../schemas/fault.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
-import { anyPort } from '../../rig/any-port.js'
-import { createFolder } from '../../rig/folder.js'
 import { until } from '../../story/rig/stack.js'
+import { createBroker, ofName } from './broker.js'
 
-const dataPath = createFolder(t)
-const redis = await onFreePort(anyPort(), (port) =>
-  createRedis({ dataPath, port, password: 'secret' }),
-)
-t.teardown(() => redis.close())
-
+const { redis } = await createBroker(t)
 const redisUrl = redis.url
 const night = { v: 1, night: true } as const
 
@@ -32,7 +23,7 @@ function newQueues(t: Test, prefix: string): Queues {
   return queues
 }
 
-const retainOf = ({ each }: Queues) => each.find(({ name }) => name === 'retain') as Queue
+const retainOf = (queues: Queues) => ofName(queues, 'retain')
 
 t.test('two workers repeat one cleaning each hour and one each night of the utility', async (t) => {
   const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
@@ -58,7 +49,7 @@ t.test('two workers repeat one cleaning each hour and one each night of the util
   )
   const waiting = await retainOf(queues).getJobs(['delayed', 'waiting', 'active'])
   t.equal(waiting.length, 2)
-  const hashing = await own.each.find(({ name }) => name === 'verify')?.getJobSchedulers()
+  const hashing = await ofName(own, 'verify').getJobSchedulers()
   t.match(hashing, [{ pattern: '0 5 * * *' }], 'each machine looks at its own kept files')
   for (const name of ['sweep', 'retain'] as const) t.ok(alone.includes(name))
 })
@@ -66,7 +57,7 @@ t.test('two workers repeat one cleaning each hour and one each night of the util
 t.test('what a clock that was ahead held up is tried when a worker starts', async (t) => {
   const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
   const [queues, own] = [newQueues(t, 'ahead'), newQueues(t, 'ahead:machine')]
-  const fetches = queues.each.find(({ name }) => name === 'fetch') as Queue
+  const fetches = ofName(queues, 'fetch')
   await fetches.add('fetch', { v: 1, arrival: 7 }, { delay: 86_400_000 })
   const repeating = await keepRepeating({ profile, queues } as unknown as PipelineContext, own)
   t.teardown(() => repeating.close())
@@ -90,7 +81,7 @@ t.test('a run of the night that meets an outage is tried again', async (t) => {
     onDone: () => undefined,
   })
   t.teardown(() => consumer.close())
-  const queue = queues.each.find(({ name }) => name === 'verify') as Queue
+  const queue = ofName(queues, 'verify')
   await queue.promoteJobs()
   await until(() => runs === 3)
   await until(async () => (await queue.getActiveCount()) === 0)

@@ -2,19 +2,15 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
-import { pino } from 'pino'
 import t from 'tap'
-import { createRedis } from '../../../infra/redis/start.js'
 import { openHome } from '../../../infra/stack/home.js'
-import { onFreePort } from '../../../infra/stack/port.js'
-import { createQueues } from '../../../pipeline/queues/bullmq.js'
-import { createWorker } from '../../../pipeline/worker.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
-import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { createSmallDisk } from '../../rig/small-disk.js'
 import { until } from '../../story/rig/stack.js'
 import { migratedStore } from '../customers/registering.js'
+import { startWorker } from '../machines/worker.js'
+import { createBroker } from '../queues/broker.js'
 import { dailyFiles } from './daily-files.js'
 import { putObject } from './servers/s3-put.js'
 import { createS3Server } from './servers/s3-server.js'
@@ -67,20 +63,15 @@ const profile = parseProfile({
   limits: { chunkBytes: '1 MB', freeDiskBytesMin: '0 B' },
 })
 const store = await migratedStore(t)
-const redis = await onFreePort(anyPort(), (port) =>
-  createRedis({ dataPath: createFolder(t), port, password: 'secret' }),
-)
-t.teardown(() => redis.close())
-const queues = createQueues({ redisUrl: redis.url, prefix: profile.database })
-t.teardown(() => queues.close())
-const worker = await createWorker({
+const { redis, newQueues } = await createBroker(t)
+const { queues } = newQueues(t, profile.database)
+const worker = await startWorker(t, {
   profile,
   folders,
   machine,
   store: store.address,
   redisUrl: redis.url,
   secret: (reference) => ('file' in reference ? readFileSync(reference.file, 'utf8') : ''),
-  log: pino({ level: 'silent' }),
 })
 t.teardown(() => worker.close())
 
