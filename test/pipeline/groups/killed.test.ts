@@ -8,14 +8,12 @@ import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { askRedis } from '../../../infra/redis/ask.js'
-import { createRedis } from '../../../infra/redis/start.js'
-import { onFreePort } from '../../../infra/stack/port.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
-import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { sample } from '../../rig/sample.js'
 import { header, until } from '../../story/rig/stack.js'
 import { migratedStore } from '../customers/registering.js'
+import { createBroker } from '../queues/broker.js'
 
 const folder = createFolder(t)
 const inbox = join(folder, 'inbox')
@@ -27,10 +25,7 @@ const profile = parseProfile({
   limits: { freeDiskBytesMin: '0 B' },
 })
 const store = await migratedStore(t)
-const redis = await onFreePort(anyPort(), (port) =>
-  createRedis({ dataPath: createFolder(t), port, password: 'secret' }),
-)
-t.teardown(() => redis.close())
+const { redis } = await createBroker(t)
 
 let worker: ChildProcess | undefined
 /** The write of a group at which the worker is killed, and whether the store still carries it out. */

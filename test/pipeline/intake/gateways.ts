@@ -6,19 +6,17 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
-import { createRedis } from '../../../infra/redis/start.js'
 import { type Home, openHome } from '../../../infra/stack/home.js'
-import { onFreePort } from '../../../infra/stack/port.js'
 import type { ChildAnswer, ChildRequest } from '../../../infra/stack/processes/child.js'
 import type { GatewayProcessOptions } from '../../../infra/stack/processes/programs.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { freePort } from '../../api/identity/provider.js'
 import { basic, key, passwordHash, serverFiles } from '../../api/rig.js'
-import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { until } from '../../story/rig/stack.js'
 import { migratedStore, readerOf } from '../customers/registering.js'
+import { createBroker } from '../queues/broker.js'
 
 export const clientsOfGateway = 4
 
@@ -57,10 +55,7 @@ export async function createIntakeProcesses(t: Test): Promise<Intake> {
       intake: { users: [{ name: 'platform', passwordHash }], gatherSeconds: 1 },
     })
   const store = await migratedStore(t)
-  const redis = await onFreePort(anyPort(), (port) =>
-    createRedis({ dataPath: createFolder(t), port, password: 'secret' }),
-  )
-  t.teardown(() => redis.close())
+  const { redis } = await createBroker(t)
   const shared = { store: store.address, redisUrl: redis.url }
   const worker = fork(programAt('../machines/worker-process.js'), [
     home.path,

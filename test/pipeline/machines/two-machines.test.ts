@@ -5,15 +5,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { judgeMachines } from '../../../infra/checks/erasures.js'
-import { createRedis } from '../../../infra/redis/start.js'
-import { onFreePort } from '../../../infra/stack/port.js'
 import { createSubmission } from '../../../pipeline/intake/submit.js'
 import { forgetMachine, hasReported } from '../../../pipeline/machine.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
-import { anyPort } from '../../rig/any-port.js'
 import { createFolder } from '../../rig/folder.js'
 import { until } from '../../story/rig/stack.js'
 import { migratedStore } from '../customers/registering.js'
+import { createBroker } from '../queues/broker.js'
 import { dailyFiles } from '../sources/daily-files.js'
 
 const folder = createFolder(t)
@@ -26,10 +24,7 @@ const profile = parseProfile({
   limits: { chunkBytes: '1 MB', freeDiskBytesMin: '0 B' },
 })
 const store = await migratedStore(t)
-const redis = await onFreePort(anyPort(), (port) =>
-  createRedis({ dataPath: createFolder(t), port, password: 'secret' }),
-)
-t.teardown(() => redis.close())
+const { redis } = await createBroker(t)
 
 const program = fileURLToPath(new URL('worker-process.js', import.meta.url))
 const shared = JSON.stringify({ profile, store: store.address, redisUrl: redis.url })
