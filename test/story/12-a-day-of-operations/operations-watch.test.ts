@@ -239,14 +239,14 @@ t.test('100,000 rejected rows of a file are shown in pages', async (t) => {
 t.test('Bull Board is part of the page, read-only, and shows only ids', async (t) => {
   const rows = good.map((row) => row.replace('G-', 'B-'))
   await story.loadBytes('DEMO_07032024_Electric.csv', `${[header, ...rows].join('\n')}\n`)
-  const { page, errors } = await open('/queues/queue/settle?status=completed')
-  await until(async () => /settle-\d+/.test((await page.locator('#root').textContent()) ?? ''))
-  const asked = 'queues/api/queues?activeQueue=settle&status=completed'
+  const { page, errors } = await open('/queues/queue/load?status=completed')
+  await until(async () => /load-\d+/.test((await page.locator('#root').textContent()) ?? ''))
+  const asked = 'queues/api/queues?activeQueue=load&status=completed'
   const text = await (await fetch(`${address}/${asked}`)).text()
   const { queues } = JSON.parse(text) as { queues: { name: string; readOnlyMode: boolean }[] }
-  t.match(text, /"data":\{"arrival":\d+\}/, 'the ids of a job are shown')
+  t.match(text, /"data":\{"arrival":\d+,"chunk":0\}/, 'the ids of a job are shown')
   t.notMatch(text, /"v":/, 'and no other data')
-  const emptied = await fetch(`${address}/queues/api/queues/settle/clean/completed`, {
+  const emptied = await fetch(`${address}/queues/api/queues/load/clean/completed`, {
     method: 'PUT',
     headers: { origin: address },
   })
