@@ -1,6 +1,6 @@
 /**
  * How migrations differ between one server and a cluster. The placeholders `{onCluster}`,
- * `{engine:Family(version)}` and `{deduplicationWindow}` of their text are filled from it.
+ * `{engine:Family(version)}`, `{deduplicationWindow}` and `{removeEmptyParts}` of their text are filled from it.
  */
 export interface Topology {
   /** The cluster on whose servers statements run, if there are several. */
@@ -10,12 +10,18 @@ export interface Topology {
   readonly engine: (family: string, version: string | undefined) => string
   /** The setting that holds the number of insert tokens kept. */
   readonly deduplicationWindow: string
+  /**
+   * Whether parts that a deletion leaves empty are removed at once. A replica counts a deletion as done when
+   * it has yet to remove such parts, so that an erasure would be finished while it still shows the rows.
+   */
+  readonly removeEmptyParts: '0' | '1'
 }
 
 export const oneServer: Topology = {
   onCluster: '',
   engine: (family, version) => (version === undefined ? family : `${family}(${version})`),
   deduplicationWindow: 'non_replicated_deduplication_window',
+  removeEmptyParts: '1',
 }
 
 /**
@@ -39,6 +45,7 @@ function replicatedOn(cluster: string): Topology {
     engine: (family, version) =>
       `Replicated${family}(${version === undefined ? path : `${path}, ${version}`})`,
     deduplicationWindow: tokensKept,
+    removeEmptyParts: '0',
   }
 }
 

@@ -246,7 +246,7 @@ type Fill = (text: string) => string
  * stay. The profile's values are checked here and not escaped.
  */
 function filler(profile: Profile, topology: Topology): Fill {
-  const { onCluster, deduplicationWindow } = topology
+  const { onCluster, deduplicationWindow, removeEmptyParts } = topology
   const ofProfile = {
     database: profile.database,
     timeZone: profile.timeZone,
@@ -263,7 +263,8 @@ function filler(profile: Profile, topology: Topology): Fill {
       `${name} ${JSON.stringify(value)} has characters that are special in SQL`,
     )
   }
-  const values: Readonly<Record<string, string>> = { ...ofProfile, onCluster, deduplicationWindow }
+  const ofTopology = { onCluster, deduplicationWindow, removeEmptyParts }
+  const values: Readonly<Record<string, string>> = { ...ofProfile, ...ofTopology }
   const named = (text: string) =>
     text.replace(/\{([A-Za-z]+)\}/g, (_, name: string) => {
       const value = values[name]

@@ -91,7 +91,7 @@ CREATE TABLE IF NOT EXISTS {database}.reject{onCluster} (
     sent String DEFAULT '' COMMENT 'that record as received, cut to 1,000 characters'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (arrival, line)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Rows that were rejected, of every arrival';
 
 CREATE TABLE IF NOT EXISTS {database}.publication{onCluster} (
@@ -135,7 +135,7 @@ CREATE TABLE IF NOT EXISTS {database}.usage_change_row{onCluster} (
 PARTITION BY toYYYYMM(recorded_at)
 ORDER BY (meter_id, local_day)
 TTL toDateTime(recorded_at) + INTERVAL 400 DAY
-SETTINGS {deduplicationWindow} = 10000, fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS {deduplicationWindow} = 10000, fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage of usage_change: written before the change is made, visible when the change is published';
 
 CREATE OR REPLACE VIEW {database}.file_progress{onCluster} (

@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS {database}.registration_fact{onCluster} (
     INDEX client_index client_id TYPE bloom_filter GRANULARITY 4
 ) ENGINE = {engine:MergeTree}
 ORDER BY (meter_id, external_site_id, account_number)
-SETTINGS {deduplicationWindow} = 10000, fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS {deduplicationWindow} = 10000, fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'What customer records said about meters. Rows are only added, so tenancies derived from them do not depend on the order of writing';
 
 CREATE TABLE IF NOT EXISTS {database}.account_meter{onCluster} (
@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS {database}.account_meter{onCluster} (
     INDEX site_index external_site_id TYPE bloom_filter GRANULARITY 4
 ) ENGINE = {engine:AggregatingMergeTree}
 ORDER BY (meter_id, external_site_id, account_number, commodity)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Which accounts the published files have named at which meters';
 
 CREATE TABLE IF NOT EXISTS {database}.tenancy{onCluster} (
@@ -63,7 +63,7 @@ CREATE TABLE IF NOT EXISTS {database}.tenancy{onCluster} (
     INDEX unit_index unit_of_measure TYPE set(8) GRANULARITY 1
 ) ENGINE = {engine:ReplacingMergeTree(version)}
 ORDER BY (meter_id, external_site_id, account_number, client_id)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Tenancies: which account held which meter and when; derived from registration_fact, account_meter and tenancy_hint';
 
 CREATE TABLE IF NOT EXISTS {database}.erasure{onCluster} (

@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS {database}.usage_read{onCluster} (
     INDEX version_index version TYPE minmax GRANULARITY 64
 ) ENGINE = {engine:ReplacingMergeTree(precedence)}
 ORDER BY (local_day, meter_id, starts_at, seconds)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage of the view usage; a file is attached in one step, and readers see it from then on';
 
 CREATE TABLE IF NOT EXISTS {database}.held_read{onCluster} (
@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS {database}.held_read{onCluster} (
     held_at DateTime('UTC') COMMENT 'when it was held'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (external_site_id, meter_id, starts_at, seconds, version)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Reads of registered premises or meters that belong to no client yet, where only reads of clients are stored; no view shows them';
 
 CREATE TABLE IF NOT EXISTS {database}.held_claim{onCluster} (
@@ -70,7 +70,7 @@ CREATE TABLE IF NOT EXISTS {database}.restatement{onCluster} (
     old_yields Bool COMMENT 'whether the read before yielded, as in usage_read'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (local_day, meter_id, starts_at, seconds, new_version)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage of usage_restatement and usage_as_of: every read that was replaced';
 
 CREATE TABLE IF NOT EXISTS {database}.confirmation{onCluster} (
@@ -116,7 +116,7 @@ CREATE TABLE IF NOT EXISTS {database}.usage_day_row{onCluster} (
     version UInt64 COMMENT 'the latest number of publication when the row was made: it has all reads up to there'
 ) ENGINE = {engine:ReplacingMergeTree(version)}
 ORDER BY (local_day, meter_id, commodity)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage of the view usage_day: what the reads of each meter and day add up to, except for what is in stale_day';
 
 CREATE TABLE IF NOT EXISTS {database}.stale_day{onCluster} (

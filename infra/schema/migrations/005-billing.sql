@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS {database}.billing_period_row{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (account_number, meter_id, billing_start_date, document_number, version)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage behind billing_period: the rows of every file, those that were replaced too';
 
 CREATE OR REPLACE VIEW {database}.billing_period{onCluster} (
@@ -84,7 +84,7 @@ CREATE TABLE IF NOT EXISTS {database}.bill_line_row{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (account_number, meter_id, billing_start_date, line_number, version)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage behind bill_line: the rows of every file, those that were replaced too';
 
 CREATE OR REPLACE VIEW {database}.bill_line{onCluster} (
@@ -153,7 +153,7 @@ CREATE TABLE IF NOT EXISTS {database}.invoice_line_row{onCluster} (
     is_end Bool COMMENT 'whether no line is under this key any more: a correction that is not stored, or that was erased, has moved it to another account'
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (invoice_number, line_number, version)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage behind invoice_line: the rows of every file, those that were replaced too';
 
 CREATE OR REPLACE VIEW {database}.invoice_line{onCluster} (
@@ -217,7 +217,7 @@ CREATE TABLE IF NOT EXISTS {database}.payment_plan_row{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (account_number, plan_type, start_date, version)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage behind payment_plan: the rows of every file, those that were replaced too';
 
 CREATE OR REPLACE VIEW {database}.payment_plan{onCluster} (
@@ -278,7 +278,7 @@ CREATE TABLE IF NOT EXISTS {database}.termination_row{onCluster} (
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (account_number, external_site_id, meter_id, version)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage behind termination: the rows of every file, those that were replaced too';
 
 CREATE OR REPLACE VIEW {database}.termination{onCluster} (

@@ -101,7 +101,7 @@ CREATE TABLE IF NOT EXISTS {database}.bill_row{onCluster} (
     total Nullable(Decimal(18, 6)) COMMENT 'dollars; NULL if there is no bill'
 ) ENGINE = {engine:MergeTree}
 ORDER BY (run, account_number, meter_id, start_date)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage of projected_bill: the bills of every run, including those replaced by a later run';
 
 CREATE TABLE IF NOT EXISTS {database}.bill_variance_row{onCluster} (
@@ -126,7 +126,7 @@ CREATE TABLE IF NOT EXISTS {database}.bill_variance_row{onCluster} (
     cost_causes Map(LowCardinality(String), Decimal(18, 6)) COMMENT 'the difference by cause'
 ) ENGINE = {engine:MergeTree}
 ORDER BY (run, account_number, meter_id, start_date)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage of bill_variance: computed and billed amounts of every run';
 
 CREATE TABLE IF NOT EXISTS {database}.bill_state{onCluster} (
@@ -387,7 +387,7 @@ CREATE TABLE IF NOT EXISTS {database}.rate_comparison_row{onCluster} (
 ) ENGINE = {engine:MergeTree}
 PARTITION BY run
 ORDER BY (meter_id, account_number, rate_code)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage of rate_comparison: the latest run, the previous one, and one in progress';
 
 CREATE TABLE IF NOT EXISTS {database}.comparison_state{onCluster} (

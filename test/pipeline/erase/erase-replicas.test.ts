@@ -1,7 +1,10 @@
 import t from 'tap'
 import { judgeErasures } from '../../../infra/checks/erasures.js'
+import { erasedTables } from '../../../pipeline/customers/erasure/erasure.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
+import { tableBehind } from '../../../pipeline/store/replicas.js'
+import { sql } from '../../../pipeline/store/sql.js'
 import { createFolder } from '../../rig/folder.js'
 import { lag, synchronize } from '../../rig/replicas/lag.js'
 import { createReplicas } from '../../rig/replicas/start.js'
@@ -75,6 +78,36 @@ t.test('what a replica that lags still has is reported until it is gone', async 
   t.same(await holding(r2, 'LAGS'), [])
   t.equal(await stateOf('LAGS'), 3)
   t.match(await judgeErasures(r1, profile), { state: 'good' })
+})
+
+t.test('a replica that has yet to delete every row of a part still has them', async (t) => {
+  const table = 'held_read'
+  await r1.command({
+    sql: `ALTER TABLE ${table} MODIFY SETTING cleanup_delay_period = 1, cleanup_delay_period_random_add = 0,
+      max_cleanup_delay_period = 1, old_parts_lifetime = 0`,
+  })
+  await r1.command({ sql: `SYSTEM RESTART REPLICA ${table}` })
+  await accountAt('EMPTY')
+  await lag(r2, 'replication queues', { to: 'STOP', tables: [table] })
+  const rows = `FROM ${table} WHERE account_number = 'EMPTY'`
+  await r1.command({
+    sql: `ALTER TABLE ${table} DELETE WHERE account_number = 'EMPTY'`,
+    settings: { mutations_sync: 1 },
+  })
+  t.same(await r1.rows({ sql: `SELECT 1 ${rows}` }), [])
+  t.equal(await tableBehind(r1, [table], 5), table, 'also when the part was cleaned up here')
+  t.not((await r2.rows({ sql: `SELECT 1 ${rows}` })).length, 0)
+  await lag(r2, 'replication queues', { to: 'START', tables: [table] })
+  t.equal(await tableBehind(r1, [table], 600), undefined)
+  t.same(await r2.rows({ sql: `SELECT 1 ${rows}` }), [])
+})
+
+t.test('no table that an erasure rewrites drops its empty parts', async (t) => {
+  const removing = await r1.rows({
+    sql: sql`SELECT name FROM system.tables WHERE database = currentDatabase()
+      AND name IN ${erasedTables()} AND NOT position(engine_full, 'remove_empty_parts = 0')`,
+  })
+  t.same(removing, [])
 })
 
 t.test('a replica that is away is named until it is back', async (t) => {

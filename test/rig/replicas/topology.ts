@@ -11,4 +11,5 @@ export const replicaOfEach: Topology = {
     return `Replicated${family}(${version === undefined ? place : `${place}, ${version}`})`
   },
   deduplicationWindow: tokensKept,
+  removeEmptyParts: '0',
 }
