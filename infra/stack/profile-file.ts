@@ -99,10 +99,10 @@ const remedies: Readonly<Record<string, string>> = {
   EISDIR: 'is a folder; set --profile to a YAML file',
 }
 
-/** Settings with paths of certificates, keys and the Unix socket. */
-const fileSettings = /^((cert|key|ca|clientCa|crl)Files?|socket)$/
+/** Settings with paths of certificates, keys, secrets and the Unix socket. */
+const fileSettings = /^((cert|key|ca|clientCa|crl)Files?|file|socket)$/
 
-/** Resolves relative paths of certificates and the Unix socket against the data folder. */
+/** Resolves relative paths of certificates, secrets and the Unix socket against the data folder. */
 export function placeFiles(profile: Profile, homePath: string): Profile {
   const place = (value: unknown, name = ''): unknown => {
     if (Array.isArray(value)) return value.map((one) => place(one, name))

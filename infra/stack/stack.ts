@@ -88,7 +88,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           ...(isEmbedded && { storeLandingPath: home.landing }),
           redisUrl: redis.redisUrl,
           tracing: options.tracing,
-          secrets: collectSecrets([profile.sources, profile.backfill, profile.alerts], secret),
+          secrets: collectSecrets([placed.sources, placed.backfill, placed.alerts], secret),
         },
         logsPath: home.logs,
         onEvent: (event) => options.log.warn(event),

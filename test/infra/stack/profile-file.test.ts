@@ -116,7 +116,7 @@ t.test('only a file that is still there for the next command is remembered', asy
   }
 })
 
-t.test('relative paths of certificates and the socket lie in the data folder', async (t) => {
+t.test('relative paths of files and the socket lie in the data folder', async (t) => {
   const tls = { certFile: 'certificates/server.pem', keyFile: '/etc/tls/server.key' }
   const url = 'https://utility.example.com'
   const caFile = 'certificates/ca.pem'
@@ -134,7 +134,12 @@ t.test('relative paths of certificates and the socket lie in the data folder', a
       recipient: url,
       certFiles: ['idp.pem', '/etc/idp-next.pem'],
     },
-    cis: { kind: 'rest', url, caFile, headers: { 'X-File': 'customers' } },
+    cis: {
+      kind: 'rest',
+      url,
+      caFile,
+      headers: { 'X-File': 'customers', 'X-Key': { file: 'cis-key' } },
+    },
     ami: { kind: 'rest', url, caFile },
     ingestion: 'backfill',
     backfill: { url, caFile },
@@ -148,7 +153,8 @@ t.test('relative paths of certificates and the socket lie in the data folder', a
   t.same(gateway?.mutual?.tls, { ...placed, ...clientFiles })
   const certFiles = ['/srv/data/idp.pem', '/etc/idp-next.pem']
   t.same(identity, { ...profile.identity, certFiles })
-  t.same(cis, { ...profile.cis, ...placedCa }, 'a header keeps its value')
+  const headers = { 'X-File': 'customers', 'X-Key': { file: '/srv/data/cis-key' } }
+  t.same(cis, { ...profile.cis, ...placedCa, headers }, 'a header keeps its value')
   t.same(
     [ami, backfill],
     [
