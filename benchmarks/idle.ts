@@ -19,10 +19,11 @@ export interface IdleOptions {
   readonly print: (line: string) => void
 }
 
-/** Processor time in percent of a core, and resident memory at the end, MB. */
+/** Processor time in percent of a core, resident memory at the end, and how much of it has come since, MB. */
 interface Use {
   readonly percent: number
   readonly mb: number
+  readonly grownMb: number
 }
 
 interface Uses {
@@ -67,6 +68,8 @@ export async function measureIdle({ minutes, print, json }: IdleOptions): Promis
       print(verdict(more, percentMore <= percentMax, percentMax))
       const asked = `${statementsPerMinute.toFixed(0)} statements a minute`
       print(verdict(asked, statementsPerMinute <= statementsMax, statementsMax))
+      for (const [name, { mb, grownMb }] of Object.entries(tieline.processes))
+        print(`${name}: ${mb.toFixed(0)} MB, ${grownMb.toFixed(0)} MB more than at first`)
       return { minutes, bare, tieline, percentMore, statementsPerMinute }
     })
   } finally {
@@ -98,11 +101,15 @@ async function measureUse(
 ): Promise<Uses> {
   const statements = await countStatements(store)
   const pids = Object.entries(parts).map(([name, part]) => [name, part?.pid()] as const)
-  const before = new Map(pids.map(([name, pid]) => [name, processorSeconds(pid)]))
+  const look = () =>
+    pids.map(([name, pid]) => {
+      return { name, seconds: processorSeconds(pid), mb: residentMb(pid) ?? 0 }
+    })
+  const before = look()
   await sleep(minutes * 60_000)
-  const processes = pids.map(([name, pid]) => {
-    const seconds = processorSeconds(pid) - (before.get(name) ?? 0)
-    return [name, { percent: seconds / (minutes * 0.6), mb: residentMb(pid) ?? 0 }] as const
+  const processes = look().map(({ name, seconds, mb }, at) => {
+    const percent = (seconds - (before[at]?.seconds ?? 0)) / (minutes * 0.6)
+    return [name, { percent, mb, grownMb: mb - (before[at]?.mb ?? 0) }] as const
   })
   const statementsPerMinute = ((await countStatements(store)) - statements) / minutes
   return { processes: Object.fromEntries(processes), statementsPerMinute }
