@@ -204,6 +204,7 @@ FROM {database}.file_state AS f FINAL
 INNER JOIN {database}.file_progress AS p ON p.arrival = f.arrival
 ANY LEFT JOIN (SELECT arrival, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS n ON n.arrival = f.arrival
 WHERE f.status NOT IN ('duplicate', 'replaced')
+SETTINGS join_use_nulls = 0
 COMMENT 'One current row for each file: its status and where its rows went. Duplicates are left out, and so are files that changed in the source before publication (replaced)';
 
 CREATE OR REPLACE VIEW {database}.file_arrival{onCluster} (
@@ -230,6 +231,7 @@ FROM {database}.arrival AS a
 LEFT JOIN (SELECT arrival, file_id, duplicate_of, fault, reason, received_at, published_at, settled_at FROM {database}.file_state FINAL) AS s ON s.arrival = a.arrival
 LEFT JOIN {database}.file_progress AS p ON p.arrival = a.arrival
 ANY LEFT JOIN (SELECT arrival, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS n ON n.arrival = a.arrival
+SETTINGS join_use_nulls = 0
 COMMENT 'Every arrival of every file, including duplicates and files that changed in the source before publication (replaced)';
 
 CREATE OR REPLACE VIEW {database}.rejected_row{onCluster} (
@@ -255,4 +257,5 @@ INNER JOIN
     WHERE status IN ('published', 'quarantined') OR arrival IN (SELECT arrival FROM {database}.publication)
 ) AS f ON f.arrival = r.arrival
 ANY LEFT JOIN (SELECT arrival, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS n ON n.arrival = r.arrival
+SETTINGS join_use_nulls = 0
 COMMENT 'Rejected rows with line, column and reason';

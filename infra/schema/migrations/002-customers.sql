@@ -166,6 +166,7 @@ INNER JOIN
     ON holder.meter_id = seen.meter AND holder.external_site_id = seen.site
     AND holder.account_number = seen.account AND holder.client_id = if(seen.account = '', seen.client, '')
 WHERE arrayExists(hold -> has(hold.4, seen.client), holder.holds) OR has(holder.client_ids, seen.client)
+SETTINGS join_use_nulls = 0
 COMMENT 'Meters of registered customers: one row for each client, account, site and meter';
 
 CREATE OR REPLACE VIEW {database}.tenancy_event{onCluster} (
@@ -224,6 +225,7 @@ FROM
     FROM {database}.tenancy FINAL
 ) AS e
 ANY LEFT JOIN {database}.change_number AS p ON p.change = e.change
+SETTINGS join_use_nulls = 0
 UNION ALL
 SELECT
     'suspected' AS kind, a.external_site_id AS external_site_id, a.meter_id AS meter_id, t.account_number AS old_account_number,
@@ -250,4 +252,5 @@ ANY LEFT JOIN (SELECT arrival, published_at, published_seq FROM {database}.publi
 WHERE a.first_at > t.first_own AND a.first_at < ifNull(t.valid_to, toDateTime(4294967295, 'UTC'))
     AND (a.external_site_id, a.account_number) NOT IN (SELECT external_site_id, account_number FROM {database}.tenancy)
     AND NOT arrayExists(hold -> hold.1 = a.account_number, t.holds)
+SETTINGS join_use_nulls = 0
 COMMENT 'Moves, shared accounts and other changes of ownership that were found';

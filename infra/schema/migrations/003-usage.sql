@@ -192,6 +192,7 @@ ANY LEFT JOIN
     )
     GROUP BY arrival
 ) AS f ON f.arrival = u.arrival
+SETTINGS join_use_nulls = 0
 COMMENT 'Current reads: one row for each meter, interval start and length; the latest arrival counts';
 
 CREATE OR REPLACE VIEW {database}.meter_days{onCluster} (
@@ -210,6 +211,7 @@ ANY LEFT JOIN
     GROUP BY meter_id
 ) AS t USING (meter_id)
 GROUP BY meter_id, commodity
+SETTINGS join_use_nulls = 0
 COMMENT 'The days on which a meter should have reads';
 
 CREATE OR REPLACE VIEW {database}.usage_day{onCluster} (
@@ -336,6 +338,7 @@ INNER JOIN
 WHERE NOT (external_site_id != held_site) AND starts_at >= held_from AND starts_at < held_to
     AND (account_number = held_account OR (held_account = '\0'
         AND account_number NOT IN (SELECT account_number FROM {database}.tenancy)))
+SETTINGS join_use_nulls = 0
 COMMENT 'Reads of registered customers, one row for each read. For one client, filter by meter too: WHERE meter_id IN (SELECT meter_id FROM registration WHERE client_id = ''1'') AND has(client_ids, ''1'')';
 
 CREATE OR REPLACE VIEW {database}.usage_restatement{onCluster} (
@@ -378,6 +381,7 @@ INNER JOIN (SELECT arrival, file_id, published_at, published_seq FROM {database}
 LEFT JOIN (SELECT arrival, file_id FROM {database}.file_state FINAL) AS o
     ON o.arrival = bitShiftRight(r.old_version, 32)
 WHERE r.old_quantity != r.new_quantity OR r.new_seconds != r.seconds
+SETTINGS join_use_nulls = 0
 COMMENT 'Reads that a later file replaced by another value or stored under another length';
 
 CREATE OR REPLACE VIEW {database}.usage_as_of{onCluster} AS
@@ -426,6 +430,7 @@ ANY LEFT JOIN published AS f ON f.arrival = bitShiftRight(u.version, 32)
 ANY LEFT JOIN published AS r ON r.arrival = u.change
 ORDER BY u.precedence DESC
 LIMIT 1 BY u.meter_id, u.starts_at, u.seconds
+SETTINGS join_use_nulls = 0
 COMMENT 'Reads as known at an instant: SELECT * FROM usage_as_of(known_at = ''2026-01-31 12:00:00''). It has the columns of the view usage; see their comments there, because ClickHouse stores none for a view with a parameter';
 
 CREATE OR REPLACE VIEW {database}.usage_change{onCluster} (

@@ -206,6 +206,7 @@ CREATE OR REPLACE VIEW {database}.projected_bill{onCluster} (
 FROM {database}.bill_row AS b
 INNER JOIN {database}.bill_run_current AS r ON r.run = b.run
 ANY LEFT JOIN {database}.bill_plan AS p ON p.run = b.run AND p.plan = b.plan
+SETTINGS join_use_nulls = 0
 COMMENT 'Bills computed from usage and rates by the latest run of each cycle and period, including bills that could not be computed, with the reason';
 
 CREATE OR REPLACE VIEW {database}.projected_bill_line{onCluster} (

@@ -112,6 +112,7 @@ FROM
     INNER JOIN {database}.billing_cycle AS b ON b.billing_cycle_id = c.billing_cycle_id
 )
 GROUP BY company_code, commodity, billing_cycle_id
+SETTINGS join_use_nulls = 0
 COMMENT 'Freshness of reads by company, commodity and billing cycle; a read in the future counts as read when its file arrived';
 
 CREATE TABLE IF NOT EXISTS {database}.self_test{onCluster} (

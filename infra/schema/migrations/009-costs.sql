@@ -306,6 +306,7 @@ FROM
     )
 )
 ARRAY JOIN instants AS starts_at, sent_micros AS sent_micro, own_costs AS own_cost, arrayEnumerate(micros) AS at
+SETTINGS join_use_nulls = 0
 COMMENT 'What each interval of registered meters cost. Days without reads, days that are projected and bills without reads have one row';
 
 CREATE OR REPLACE VIEW {database}.hour_cost{onCluster} (
