@@ -157,8 +157,13 @@ function assemble(customer: Row, { sites, meters }: Rows): Row {
     customerSites: sites.map((site) => ({
       ...site,
       meters: meters
-        .filter((meter) => meter['externalSiteId'] === site['externalSiteId'])
+        .filter((meter) => siteOf(meter) === siteOf(site))
         .map(({ externalSiteId: _, ...meter }) => meter),
     })),
   }
+}
+
+/** As text: PostgreSQL sends `int` as a number, `bigint` as text, and `char` with blanks behind it. */
+function siteOf({ externalSiteId }: Row): string {
+  return String(externalSiteId).trim()
 }

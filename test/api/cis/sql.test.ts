@@ -157,3 +157,21 @@ t.test('a database asks for a password that is not configured', async (t) => {
       'configuration: PostgreSQL asks user reader for a password; set cis.password in the profile',
   })
 })
+
+t.test('a site and its meters may have the same identifier in different types', async (t) => {
+  const server = await createPostgres()
+  const cis = createSqlCis(settingsOf(server.port), undefined)
+  t.teardown(async () => {
+    await cis.close()
+    await server.close()
+  })
+  await server.run(`${tables}; ALTER TABLE premise ALTER id TYPE char(8)`)
+  t.match(await cis.fetch('C-1'), ofSite(/^S-1 *$/), 'with blanks behind it')
+  await server.run(`ALTER TABLE premise ALTER id TYPE int USING substr(id, 3)::int;
+    ALTER TABLE device ALTER premise TYPE bigint USING substr(premise, 3)::int`)
+  t.match(await cis.fetch('C-1'), ofSite(/^1$/), 'as a number and as its text')
+})
+
+const ofSite = (externalSiteId: RegExp) => ({
+  record: { customerSites: [{ externalSiteId, meters: [{ meterId: 'M-1' }] }] },
+})
