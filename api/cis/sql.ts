@@ -59,8 +59,12 @@ interface Rows {
   readonly meters: readonly Row[]
 }
 
+const nothing: Rows = { customer: [], sites: [], meters: [] }
+
 /** Classes of SQLSTATE that name a mistake of the configuration: login, database, query, types. */
 const misconfigured = /^(28|3D|42|22|0A)/
+/** Where PostgreSQL converts a parameter to its type, whatever the language of the message. */
+const atParameter = /^[^"'\n]*\$1( |$)/
 /** Classes whose messages quote values, of which one may be a customer's. */
 const quotesValues = /^(22|23|P0|XX)/
 
@@ -90,10 +94,17 @@ async function readAll(pool: pg.Pool, settings: SqlCisSettings, clientId: string
     return { customer, sites, meters }
   } catch (cause) {
     failure = cause instanceof Error ? cause : new Error(String(cause))
+    if (step === 'cis.queries.customer' && isAtParameter(failure)) return nothing
     throw toFault(failure, step, settings)
   } finally {
     client?.release(failure)
   }
+}
+
+/** Whether the client cannot be converted to the type that the query has, as a word where clients are numbers. */
+function isAtParameter(error: Error): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false
+  return /^22/.test(error.code ?? '') && atParameter.test(error.where ?? '')
 }
 
 async function begin(pool: pg.Pool): Promise<pg.PoolClient> {
@@ -121,7 +132,7 @@ function toFault(error: Error, step: string, settings: SqlCisSettings): Fault {
   if (error instanceof Fault) return error
   const { code } = error as NodeJS.ErrnoException
   if (error instanceof pg.DatabaseError && code !== undefined) {
-    const isRaised = error.where !== undefined
+    const isRaised = error.where !== undefined && !isAtParameter(error)
     const isQuoting = isRaised || quotesValues.test(code)
     const said = isQuoting ? '' : `: ${error.message.split('\n', 1)[0]}`
     const where = isRaised ? ', raised in a function' : ''

@@ -172,6 +172,33 @@ t.test('a site and its meters may have the same identifier in different types', 
   t.match(await cis.fetch('C-1'), ofSite(/^1$/), 'as a number and as its text')
 })
 
+t.test('where clients are numbers, no other text is one', async (t) => {
+  const server = await createPostgres()
+  const toNumber = `USING substr(id, 3)::bigint`
+  await server.run(`${tables}; DELETE FROM partner WHERE id <> 'C-1';
+    ALTER TABLE partner ALTER id TYPE bigint ${toNumber}`)
+  const cis = createSqlCis(settingsOf(server.port, { queries: numeric }), undefined)
+  const other = { ...numeric, meters: queries.meters.replace('partner = $1', 'portion = $1') }
+  const mixed = createSqlCis(settingsOf(server.port, { queries: other }), undefined)
+  t.teardown(async () => {
+    await Promise.all([cis.close(), mixed.close()])
+    await server.close()
+  })
+  t.match(await cis.fetch('1'), { record: { clientId: '1' } })
+  for (const clientId of ['tieline-doctor-0a', '1.5', '99999999999999999999']) {
+    t.equal(await cis.fetch(clientId), undefined, clientId)
+  }
+  await t.rejects(mixed.fetch('3000000000'), {
+    code: 'CIS_ANSWER',
+    message: /rejected cis.queries.meters \(SQLSTATE 22003\);/,
+  })
+})
+
+const numeric = {
+  ...queries,
+  sites: queries.sites.replaceAll('partner = partner.id', 'false'),
+}
+
 const ofSite = (externalSiteId: RegExp) => ({
   record: { customerSites: [{ externalSiteId, meters: [{ meterId: 'M-1' }] }] },
 })
