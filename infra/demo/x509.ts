@@ -39,9 +39,17 @@ export function createServerIdentity(authority: CertifiedKey): CertifiedKey {
   return issue('localhost', [extension('subjectAltName', names), usage], authority)
 }
 
+const clientUsage = extension('extendedKeyUsage', sequence(oid('clientAuth')))
+
 /** A certificate for a client. */
 export function createClientIdentity(authority: CertifiedKey, name: string): CertifiedKey {
-  return issue(name, [extension('extendedKeyUsage', sequence(oid('clientAuth')))], authority)
+  return issue(name, [clientUsage], authority)
+}
+
+/** A certificate for a client whose only name is an alternative one. */
+export function createAlternativeIdentity(authority: CertifiedKey, name: string): CertifiedKey {
+  const names = sequence(der(0x82, Buffer.from(name)))
+  return issue('', [extension('subjectAltName', names), clientUsage], authority)
 }
 
 /** A list of revoked certificates (RFC 5280, section 5), PEM, valid for a day. */
@@ -96,6 +104,7 @@ function extension(name: Oid, value: Buffer): Buffer {
 }
 
 function distinguished(name: string): Buffer {
+  if (name === '') return sequence()
   return sequence(der(0x31, sequence(oid('commonName'), der(0x0c, Buffer.from(name)))))
 }
 

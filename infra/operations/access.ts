@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { TLSSocket } from 'node:tls'
-import { type Accept, createAccept } from '../../api/listeners/clients.js'
+import { type Accept, certificateNames, createAccept } from '../../api/listeners/clients.js'
 import type { Fault } from '../../schemas/fault.js'
 import type { OperationsSettings } from '../../schemas/settings/worker.js'
 import { type Admission, createPasswordCheck, type Login, signInText } from './logins.js'
@@ -85,11 +85,11 @@ export function sessionIds(request: IncomingMessage): readonly string[] {
   return cookies.filter((one) => one.startsWith(name)).map((one) => one.slice(name.length))
 }
 
-/** The common name of an accepted certificate. */
+/** The first name of an accepted certificate: the common one, or an alternative one where it has none. */
 function holderOf(socket: TLSSocket, accept: Accept): string | undefined {
   if (!socket.encrypted || !accept(socket)) return undefined
-  const name = socket.getPeerCertificate().subject?.CN
-  return Array.isArray(name) ? name[0] : name
+  const certificate = socket.getPeerX509Certificate()
+  return certificate && certificateNames(certificate)[0]
 }
 
 /** Answers a request that is not the page's own. */

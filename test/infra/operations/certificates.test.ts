@@ -6,6 +6,7 @@ import { json } from 'node:stream/consumers'
 import t from 'tap'
 import {
   type CertifiedKey,
+  createAlternativeIdentity,
   createAuthority,
   createClientIdentity,
   createRevocationList,
@@ -81,6 +82,13 @@ t.test('only certificates of a named client open the page, and refusals are logg
       detail: /refused: 1; the latest is of bob \(not in worker\.operations\.clients\)/,
     },
   ])
+})
+
+t.test('a certificate with an alternative name only opens the page by this name', async (t) => {
+  const { knock, faults } = await createDoor({ clients: ['cora.example.com'] })
+  const cora = createAlternativeIdentity(authority, 'cora.example.com')
+  t.match(await knock(cora), { who: 'cora.example.com' })
+  t.same(faults, [])
 })
 
 t.test(
