@@ -8,12 +8,7 @@ import type { HttpRequest, HttpResponse } from '../http-client.js'
 import { createUtilityClient, fillPath } from '../utility-client.js'
 import type { Ami, AmiOutcome } from './ami.js'
 
-const hub = z
-  .string()
-  .max(64)
-  .transform((address) => address.toUpperCase())
-  .nullable()
-  .default(null)
+const hub = z.string().max(64).nullish().transform(toHub)
 const location = z.object({ meterId: identifierSchema })
 const meter = z.object({
   meterId: identifierSchema,
@@ -54,7 +49,7 @@ export function createRestAmi(
       if (found.meterId !== meterId)
         throw new Fault('AMI_ANSWER', 'the head-end returned another meter than requested')
       const { boundTo, pendingFor, isAMI } = found
-      return { meterId, isAMI, boundTo: boundTo ?? undefined, pendingFor: pendingFor ?? undefined }
+      return { meterId, isAMI, boundTo, pendingFor }
     },
     act: async (action): Promise<AmiOutcome> => {
       const request = {
@@ -79,4 +74,12 @@ function read<T>({ status, text }: HttpResponse, schema: z.ZodType<T>): T {
   const [issue] = parsed.error.issues
   const field = issue?.path.join('.') || 'the body'
   throw new Fault('AMI_ANSWER', `invalid response of the head-end: ${field} is missing or wrong`)
+}
+
+/** The address of a hub as requests have it: head-ends write it with other separators, or with none. */
+function toHub(sent: string | null | undefined): string | undefined {
+  const name = (sent ?? '').trim().toUpperCase()
+  const digits = name.replaceAll(/[:.-]/g, '')
+  if (!/^([0-9A-F]{12}|[0-9A-F]{16})$/.test(digits)) return name || undefined
+  return digits.match(/../g)?.join(':')
 }
