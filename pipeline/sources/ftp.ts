@@ -94,7 +94,9 @@ function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteF
   return {
     list: () =>
       ask(folder, async () => {
-        const all = (await client.list(folder)).filter(({ name }) => !/^\.{1,2}$/.test(name))
+        const entries = await client.list(folder)
+        if (entries.length === 0) await proveFolder(client, settings)
+        const all = entries.filter(({ name }) => !/^\.{1,2}$/.test(name))
         const shown = all.filter((one) => one.isFile && isPlain(one.name))
         const paths = new Set(shown.map(({ name }) => at(name)))
         for (const path of times.keys()) if (!paths.has(path)) times.delete(path)
@@ -120,9 +122,7 @@ function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteF
     move: async (file, name) => {
       const ended = at(settings.endedFolder)
       await ask(ended, async () => {
-        const before = await client.pwd()
-        await client.ensureDir(ended)
-        await client.cd(before)
+        await returning(client, () => client.ensureDir(ended))
         await client.rename(file.path, posix.join(ended, name))
       })
     },
@@ -137,6 +137,22 @@ function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteF
     isOpen: () => !client.closed,
     close: async () => client.close(),
   }
+}
+
+/** Goes to another folder and back. */
+async function returning(client: Client, go: () => Promise<unknown>): Promise<void> {
+  const before = await client.pwd()
+  await go()
+  await client.cd(before)
+}
+
+/** Some servers list a folder that does not exist as an empty one. */
+function proveFolder(client: Client, { host, port, user, path }: Ftp): Promise<void> {
+  return returning(client, () => client.cd(path)).catch((error: unknown) => {
+    if (!(error instanceof FTPError)) throw error
+    const detail = `${host}:${port} does not let ${user} into ${path}: ${error.message}; fix path in the profile, or create the folder there`
+    throw new Fault('SOURCE_REFUSED', detail, { cause: error })
+  })
 }
 
 /** An incomplete download closes the connection, which cannot be used until the download ends. */

@@ -87,6 +87,17 @@ t.test('links and folders are mentioned, not loaded', async (t) => {
   t.match(source.others?.(), /: folder folder.csv, link link.csv;/)
 })
 
+t.test('a missing folder is reported, and never taken for an empty one', async (t) => {
+  const path = join(createFolder(t), 'later')
+  const settings = settingsOf(servers.off, { path, host: servers.off.host })
+  const secret = () => servers.off.password
+  const { source } = await createRig(t, async () => ({ settings, secret, ...placeAt(path) }))
+  const missing = { code: 'SOURCE_REFUSED', detail: /anonymous into .*later: 550.*; fix path/ }
+  await t.rejects(source.list(), missing)
+  mkdirSync(path)
+  t.same(await source.list(), [])
+})
+
 t.test('TLS from the first byte', async (t) => {
   const { source, put, arrive } = await createRig(t, (t) => prepareTls(t, 'implicit'))
   await put('a.csv', 'bytes')
