@@ -110,7 +110,7 @@ function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteF
         return files
       }),
     look,
-    open: ({ path }, offset) => download(client, { settings, path, offset }),
+    open: ({ path }, offset) => downloadFrom(client, { settings, path, offset }),
     write: async (name, content) => {
       const part = at(`${name}.part`)
       const source = 'path' in content ? content.path : Readable.from([content])
@@ -155,11 +155,34 @@ function proveFolder(client: Client, { host, port, user, path }: Ftp): Promise<v
   })
 }
 
+interface Asked {
+  readonly settings: Ftp
+  readonly path: string
+  readonly offset: number
+}
+
+/** The bytes from an offset on; where a server cannot begin there, it sends all, and the first are left out. */
+async function* downloadFrom(client: Client, asked: Asked): AsyncGenerator<Buffer> {
+  const { settings, path, offset } = asked
+  const canBegin =
+    offset === 0 ||
+    (await client.send(`REST ${offset}`).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof FTPError && error.code >= 500) return false
+        throw toFault(settings, path, error)
+      },
+    ))
+  let spare = canBegin ? 0 : offset
+  for await (const bytes of download(client, { ...asked, offset: offset - spare })) {
+    const rest = bytes.subarray(spare)
+    spare -= bytes.length - rest.length
+    if (rest.length > 0) yield rest
+  }
+}
+
 /** An incomplete download closes the connection, which cannot be used until the download ends. */
-async function* download(
-  client: Client,
-  asked: { readonly settings: Ftp; readonly path: string; readonly offset: number },
-): AsyncGenerator<Buffer> {
+async function* download(client: Client, asked: Asked): AsyncGenerator<Buffer> {
   const { settings, path, offset } = asked
   const through = new PassThrough({ highWaterMark: readBytes })
   let isDone = false

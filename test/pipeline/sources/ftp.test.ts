@@ -1,8 +1,11 @@
 import { mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { connectFtp } from '../../../pipeline/sources/ftp.js'
+import type { RemoteFile } from '../../../pipeline/sources/remote-files.js'
 import { createFolder } from '../../rig/folder.js'
-import { conform, createRig, readAll } from './conformance.js'
+import { bytesOf, conform, createRig, readAll } from './conformance.js'
 import { type Away, conformAway } from './conformance-away.js'
 import { placeAt } from './folder-place.js'
 import { type Between, createProxy } from './servers/proxy.js'
@@ -150,6 +153,21 @@ t.test(
     await source.settle(arrival, settlement)
   },
 )
+
+t.test('a server that begins no file in its middle sends what is missing', async (t) => {
+  const server = await createVsftpd({ path: createFolder(t), tls: 'off', denied: 'REST' })
+  t.teardown(() => server.close())
+  const path = createFolder(t)
+  const remote = await connectFtp(settingsOf(server, { path }), () => server.password)()
+  t.teardown(() => remote.close())
+  const bytes = bytesOf(3_000_000)
+  writeFileSync(join(path, 'a.csv'), bytes)
+  const [file] = await remote.list()
+  for (const from of [0, 1, 1_234_567, 2_999_999]) {
+    const rest = await buffer(remote.open(file as RemoteFile, from))
+    t.ok(rest.equals(bytes.subarray(from)), `from ${from}`)
+  }
+})
 
 t.test('a file that changes within a minute, as long as before, is seen to', async (t) => {
   const folder = createFolder(t)
