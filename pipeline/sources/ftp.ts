@@ -113,17 +113,18 @@ function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteF
     open: ({ path }, offset) => downloadFrom(client, { settings, path, offset }),
     write: async (name, content) => {
       const part = at(`${name}.part`)
-      const source = 'path' in content ? content.path : Readable.from([content])
+      const source = () => ('path' in content ? content.path : Readable.from([content]))
       await ask(part, async () => {
-        await client.uploadFrom(source, part)
-        await client.rename(part, at(name))
+        await putOver(client, part, () => client.uploadFrom(source(), part))
+        await putOver(client, at(name), () => client.rename(part, at(name)))
       })
     },
     move: async (file, name) => {
       const ended = at(settings.endedFolder)
       await ask(ended, async () => {
         await returning(client, () => client.ensureDir(ended))
-        await client.rename(file.path, posix.join(ended, name))
+        const to = posix.join(ended, name)
+        await putOver(client, to, () => client.rename(file.path, to))
       })
     },
     remove: (path) =>
@@ -137,6 +138,17 @@ function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteF
     isOpen: () => !client.closed,
     close: async () => client.close(),
   }
+}
+
+/** Where a server puts nothing over a file that is there, that is removed first. */
+function putOver(client: Client, path: string, put: () => Promise<unknown>): Promise<unknown> {
+  return put().catch(async (error: unknown) => {
+    if (!(error instanceof FTPError)) throw error
+    await client.remove(path).catch(() => {
+      throw error
+    })
+    return put()
+  })
 }
 
 /** Goes to another folder and back. */

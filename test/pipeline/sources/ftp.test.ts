@@ -8,6 +8,7 @@ import { createFolder } from '../../rig/folder.js'
 import { bytesOf, conform, createRig, readAll } from './conformance.js'
 import { type Away, conformAway } from './conformance-away.js'
 import { placeAt } from './folder-place.js'
+import { createNoOverwrite } from './servers/no-overwrite.js'
 import { type Between, createProxy } from './servers/proxy.js'
 import { createVsftpd, type Vsftpd } from './servers/vsftpd.js'
 import { parseSource } from './settings.js'
@@ -153,6 +154,27 @@ t.test(
     await source.settle(arrival, settlement)
   },
 )
+
+t.test('a server that puts nothing over a file is given receipts all the same', async (t) => {
+  const between = await createNoOverwrite(servers.off)
+  t.teardown(() => between.close())
+  const { host, password } = servers.off
+  const path = createFolder(t)
+  const settings = settingsOf(servers.off, { path, host, port: between.port, ended: 'rename' })
+  const prepared = { settings, secret: () => password, ...placeAt(path) }
+  const { source, put, arrive, names, text } = await createRig(t, async () => prepared)
+  mkdirSync(join(path, 'ended'))
+  await put('a.csv.receipt.json.part', 'of an attempt that was cut off')
+  for (const receipt of ['{"n":1}', '{"n":2}']) {
+    await put('a.csv', receipt)
+    const arrival = await arrive('a.csv')
+    await put(`ended/${arrival.arrival}-a.csv`, 'of an attempt whose answer was lost')
+    await source.settle(arrival, { outcome: 'published', receipt, rejectsPath: undefined })
+    t.equal(await text('a.csv.receipt.json'), receipt)
+  }
+  t.same(await names(), ['a.csv.receipt.json'])
+  t.same([...(await names('ended'))].sort(), ['1-a.csv', '2-a.csv'])
+})
 
 t.test('a server that begins no file in its middle sends what is missing', async (t) => {
   const server = await createVsftpd({ path: createFolder(t), tls: 'off', denied: 'REST' })
