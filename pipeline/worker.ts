@@ -28,6 +28,7 @@ import { createSources } from './sources/drivers.js'
 import { fetch } from './steps/fetch.js'
 import { queueClaim } from './steps/forward.js'
 import { load } from './steps/load.js'
+import { createStability } from './steps/poll.js'
 import { pollWhenDue, type Remembered } from './steps/poll-when-due.js'
 import { receive } from './steps/receive.js'
 import { reconcile } from './steps/reconcile.js'
@@ -92,7 +93,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     })
   const steps: { readonly [N in JobName]: (data: JobData<N>) => Promise<void> } = {
     poll: async ({ source }) => {
-      const remembered = polled.get(source) ?? { stability: new Map() }
+      const remembered = polled.get(source) ?? { stability: createStability() }
       polled.set(source, remembered)
       await catchUp()
       await pollWhenDue(context, source, remembered)

@@ -60,14 +60,17 @@ export async function pollWhenDue(
 async function isStillQuiet(
   { sources, now }: PipelineContext,
   name: string,
-  { quiet }: Remembered,
+  { quiet, stability }: Remembered,
 ): Promise<boolean> {
   const source = sources.get(name)
   if (source === undefined || quiet === undefined) return false
   const { listing, others, untilMs } = quiet
   if (!isLeftAlone({ untilMs, nowMs: now().getTime(), mostMs: quietMs })) return false
+  const beganMs = now().getTime()
   try {
-    return digestOf(await source.list()) === listing && (source.others?.() ?? '') === others
+    if (digestOf(await source.list()) !== listing) return false
+    stability.listedMs = beganMs
+    return (source.others?.() ?? '') === others
   } catch (error) {
     if (error instanceof Fault) return false
     throw error

@@ -10,11 +10,25 @@ import type { Listed, Source } from '../sources/source.js'
 import { batchesOf } from '../store/batches.js'
 import { beginAll } from './forward.js'
 
-/** For each file of a source: how many polls in a row showed it unchanged, and since when. */
-export type Stability = Map<
-  string,
-  { readonly seen: string; readonly polls: number; readonly since: number }
->
+/** What a worker knows of the files of a source from one poll to the next. */
+export interface Stability {
+  /** By path: how many polls in a row showed a file unchanged, since when, and when it was written. */
+  readonly files: Map<
+    string,
+    {
+      readonly seen: string
+      readonly polls: number
+      readonly since: number
+      readonly writtenMs: number
+    }
+  >
+  /** When the last listing began. */
+  listedMs: number
+}
+
+export function createStability(): Stability {
+  return { files: new Map(), listedMs: 0 }
+}
 
 /** A file unmodified for this long is considered complete. */
 const restingMs = 60_000
@@ -34,8 +48,13 @@ export async function poll(
   const source = context.sources.get(name)
   const profile = context.profile.sources.find((one) => one.name === name)
   if (source === undefined || profile === undefined) return undefined
-  if (stability.size === 0 && !source.keeps && (await source.list()).length === 0)
-    return digestOf([])
+  if (stability.files.size === 0 && !source.keeps) {
+    const beganMs = context.now().getTime()
+    if ((await source.list()).length === 0) {
+      stability.listedMs = beganMs
+      return digestOf([])
+    }
+  }
   const task = jobId('poll', { v: 1, source: name })
   return context.store.runTask(task, () => takeListed(context, { source, profile }, stability))
 }
@@ -54,13 +73,15 @@ async function takeListed(
   const { name, settlePolls } = profile
   const arrivals = await context.ledger.knownOf(source)
   const known = new Map(arrivals.map((one) => [one.path, keyOf(one)]))
+  const beganMs = context.now().getTime()
   const listed = await source.list()
   const present = new Set(listed.map((one) => one.path))
-  for (const path of stability.keys()) if (!present.has(path)) stability.delete(path)
+  for (const path of stability.files.keys()) if (!present.has(path)) stability.files.delete(path)
   const fresh = listed.filter((one) => known.get(one.path) !== keyOf(one))
   const finished = new Set(
     fresh.filter((one) => isFinished(context, one, { stability, settlePolls })),
   )
+  stability.listedMs = beganMs
   const groups = groupSets(context, fresh).filter(
     (group) => group.every((one) => finished.has(one)) && isComplete(context, group, stability),
   )
@@ -128,10 +149,10 @@ function isComplete(
 ): boolean {
   const [first] = group
   if (first === undefined || rateSetOf(first.name, context.profile) === undefined) return true
-  const isSeenAgain = group.every(({ path }) => (stability.get(path)?.polls ?? 0) > 1)
+  const isSeenAgain = group.every(({ path }) => (stability.files.get(path)?.polls ?? 0) > 1)
   if (group.some((one) => one.hasSetDoneFile)) return isSeenAgain
   const now = context.now().getTime()
-  const latest = Math.max(...group.map(({ path }) => stability.get(path)?.since ?? now))
+  const latest = Math.max(...group.map(({ path }) => stability.files.get(path)?.since ?? now))
   return Math.abs(now - latest) >= context.profile.rates.quietMinutes * 60_000
 }
 
@@ -146,6 +167,10 @@ function keyOf(file: { path: string; bytes: number; modifiedMs: number }): strin
   return `${file.bytes} ${file.modifiedMs} ${file.path}`
 }
 
+/**
+ * A file that is new or changed was written after the listing before. Where its time says otherwise, it is not
+ * of our clock, or not of its last write: the source may give local times or none.
+ */
 function isFinished(
   context: PipelineContext,
   file: Listed,
@@ -154,10 +179,11 @@ function isFinished(
   const { stability, settlePolls } = options
   const now = context.now().getTime()
   const seen = keyOf(file)
-  const known = stability.get(file.path)
-  const before = known?.seen === seen ? known : { seen, polls: 0, since: now }
-  stability.set(file.path, { ...before, polls: before.polls + 1 })
-  if (file.hasDoneFile || now - file.modifiedMs > restingMs) return true
+  const known = stability.files.get(file.path)
+  const writtenMs = file.modifiedMs > stability.listedMs ? file.modifiedMs : now
+  const before = known?.seen === seen ? known : { seen, polls: 0, since: now, writtenMs }
+  stability.files.set(file.path, { ...before, polls: before.polls + 1 })
+  if (file.hasDoneFile || now - before.writtenMs > restingMs) return true
   return before.polls + 1 >= settlePolls
 }
 

@@ -9,7 +9,7 @@ import { passingFault } from '../../../pipeline/queues/wait.js'
 import { createFolder as createSource } from '../../../pipeline/sources/folder.js'
 import { eraseDue } from '../../../pipeline/steps/erase.js'
 import { load } from '../../../pipeline/steps/load.js'
-import { poll } from '../../../pipeline/steps/poll.js'
+import { createStability, poll } from '../../../pipeline/steps/poll.js'
 import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { retain, retainMachine } from '../../../pipeline/steps/retain.js'
@@ -114,7 +114,7 @@ async function takeThrough(mark: string, around: Around): Promise<void> {
   const path = join(folders.inbox, name)
   writeFileSync(path, `${header}\n${rowsOf(`${mark}1`).join('\n')}\n`)
   writeFileSync(`${path}.done`, '')
-  await around('poll', (context) => poll(context, 'inbox', new Map()))
+  await around('poll', (context) => poll(context, 'inbox', createStability()))
   queued.length = 0
   const [own] = await store.rows<{ arrival: number }>({
     sql: 'SELECT arrival FROM arrival WHERE name = {name:String}',

@@ -6,7 +6,7 @@ import { failFile } from '../../../pipeline/fail-file.js'
 import { createArrive } from '../../../pipeline/intake/arrive.js'
 import { createSubmitSource } from '../../../pipeline/sources/folder.js'
 import type { Listed, Source } from '../../../pipeline/sources/source.js'
-import { poll, type Stability } from '../../../pipeline/steps/poll.js'
+import { createStability, poll, type Stability } from '../../../pipeline/steps/poll.js'
 import { blankState, receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { Fault } from '../../../schemas/fault.js'
@@ -130,7 +130,7 @@ async function look(at: PipelineContext, text: string, stability: Stability) {
 t.test('files that a vendor names otherwise are a set as well', async (t) => {
   const fileNames = [{ like: '<Feed>-<YYYY>-<MM>-<DD>' }]
   const profile = { ...context.profile, fileNames }
-  const stability: Stability = new Map()
+  const stability = createStability()
   shown = ['RateCodes', 'RateTou'].map((feed) => listed(`${feed}-2026-01-04.csv`))
   const taken = () => look({ ...context, profile }, '-2026-01-04', stability)
   t.same(await taken(), [], 'they wait for more of it')
@@ -145,7 +145,7 @@ const announced = (day: string, feed: string, bytes: number) =>
 
 /** Two rate files of a day that are claimed together, by the second poll that shows them. */
 async function claimTwo(day: string) {
-  const stability: Stability = new Map()
+  const stability = createStability()
   const of = (feed: string, bytes: number) => announced(day, feed, bytes)
   const taken = () => look(context, `DEMO_${day}`, stability)
   shown = [of('RateCodes', 10), of('RateTou', 10)]
@@ -195,7 +195,7 @@ t.test('a set of which a file changes before it is taken in comes again as one',
 })
 
 t.test('a set is not taken by its done-file before the next listing shows the same', async (t) => {
-  const stability: Stability = new Map()
+  const stability = createStability()
   const of = (feed: string) => announced('07012026', feed, 10)
   const taken = () => look(context, 'DEMO_07012026', stability)
   shown = [of('RateCodes'), of('RateTou')]

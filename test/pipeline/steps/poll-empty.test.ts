@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Listed } from '../../../pipeline/sources/source.js'
 import { readSources, recordPause } from '../../../pipeline/sources/state.js'
-import { poll } from '../../../pipeline/steps/poll.js'
+import { createStability, poll } from '../../../pipeline/steps/poll.js'
 import { pollWhenDue, type Remembered } from '../../../pipeline/steps/poll-when-due.js'
 import { Fault } from '../../../schemas/fault.js'
 import { storyProfile } from '../../story/rig/stack.js'
@@ -46,7 +46,7 @@ const context = {
 }
 
 t.test('the ledger is asked for a source that lists something, or did', async (t) => {
-  const stability = new Map()
+  const stability = createStability()
   const look = async (keeps = false) => {
     asked.length = 0
     const sources = new Map([['inbox', { ...source, keeps }]])
@@ -67,7 +67,7 @@ t.test('the ledger is asked for a source that lists something, or did', async (t
 t.test(
   'a source that needs nothing is listed, and for a minute nobody is asked about it',
   async (t) => {
-    const quiet: Remembered = { stability: new Map() }
+    const quiet: Remembered = { stability: createStability() }
     let aheadMs = 0
     let failing: Fault | undefined
     const now = () => new Date(Date.now() + aheadMs)

@@ -11,7 +11,7 @@ import { createLedger } from '../../../pipeline/ledger/ledger.js'
 import { createQueues } from '../../../pipeline/queues/bullmq.js'
 import type { Listed, Source } from '../../../pipeline/sources/source.js'
 import { readSources, recordPause } from '../../../pipeline/sources/state.js'
-import { poll, type Stability } from '../../../pipeline/steps/poll.js'
+import { createStability, poll } from '../../../pipeline/steps/poll.js'
 import { pollWhenDue, type Remembered } from '../../../pipeline/steps/poll-when-due.js'
 import { blankState } from '../../../pipeline/steps/receive.js'
 import { createStore } from '../../../pipeline/store/clickhouse.js'
@@ -74,7 +74,7 @@ const context: PipelineContext = {
   log,
   notify: () => undefined,
 }
-const stability: Stability = new Map()
+const stability = createStability()
 const remembered: Remembered = { stability }
 
 const listed = (name: string, more: Partial<Listed> = {}): Listed => ({
@@ -114,14 +114,6 @@ t.test('a file that was gone in between starts again', async (t) => {
   await look(file)
   await look()
   t.notOk((await look(file)).includes('gone.csv'))
-})
-
-t.test('a file with a done-file, or unmodified for a minute, is taken at once', async (t) => {
-  t.ok((await look(listed('announced.csv', { hasDoneFile: true }))).includes('announced.csv'))
-  const rested = listed('rested.csv', { modifiedMs: clockMs - 61_000 })
-  t.ok((await look(rested)).includes('rested.csv'))
-  const ahead = listed('ahead.csv', { modifiedMs: clockMs + 3_600_000 })
-  t.notOk((await look(ahead)).includes('ahead.csv'), 'a clock that is ahead makes none rest')
 })
 
 t.test('a waiting file is let go when the source shows another state of it', async (t) => {
