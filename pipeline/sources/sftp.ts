@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { posix } from 'node:path'
 import { promisify } from 'node:util'
-import type { FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2'
+import type { AuthenticationType, FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2'
 import Client from 'ssh2-sftp-client'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { SecretReference } from '../../schemas/settings/secret.js'
@@ -46,12 +46,14 @@ async function connect(settings: Sftp, secret: Secret): Promise<RemoteFiles> {
   const socket = openSocket(settings)
   const open = async () => {
     const { key, passphrase, password } = settings
+    if (password) client.on('keyboard-interactive', answerWith(secret(password)))
     return client.connect({
       sock: socket,
       username: settings.user,
       ...(key && { privateKey: secret(key) }),
       ...(passphrase && { passphrase: secret(passphrase) }),
-      ...(password && { password: secret(password) }),
+      ...(password && { password: secret(password), tryKeyboard: true }),
+      authHandler: createLogin(settings),
       readyTimeout: settings.timeoutMs,
       keepaliveInterval: Math.ceil(settings.timeoutMs / 4),
       keepaliveCountMax: 3,
@@ -79,6 +81,29 @@ async function connect(settings: Sftp, secret: Secret): Promise<RemoteFiles> {
     giveUp: () => socket.destroy(),
   })
   return createRemoteFiles(settings, { client, sftp, ended })
+}
+
+/** Answers each question of a server's dialogue with the password. */
+function answerWith(password: string) {
+  return (...asked: readonly unknown[]) => {
+    const [prompts, finish] = asked.slice(3) as [unknown[], (answers: string[]) => void]
+    finish(prompts.map(() => password))
+  }
+}
+
+/**
+ * What is tried in turn, each once, as a server bans who tries too often. The password is given in a dialogue
+ * where the server takes it in no other way.
+ */
+function createLogin({ key, password }: Sftp) {
+  const ways: AuthenticationType[] = ['none']
+  if (password) ways.push('password')
+  if (key) ways.push('publickey')
+  return (left: readonly AuthenticationType[] | null) => {
+    const way = ways.shift()
+    const isAsked = way === 'password' && left?.includes('password') === false
+    return (isAsked ? 'keyboard-interactive' : way) ?? false
+  }
 }
 
 /**
@@ -152,15 +177,15 @@ function createRemoteFiles(settings: Sftp, { client, sftp, ended }: Connected): 
         )
         return entries
           .filter(({ filename }) => filename !== '.' && filename !== '..')
-          .map(({ filename, attrs }) => {
-            const other = isPlain(filename) ? otherKindOf(attrs) : 'unusable name'
+          .map(({ filename, longname, attrs }) => {
+            const other = isPlain(filename) ? otherKindOf(typed(attrs, longname)) : 'unusable name'
             return { ...toFile(at(filename), attrs), name: filename, other }
           })
       }),
     look: (path) =>
       ask(path, async () => {
         const found = await promisify<string, Stats>(sftp.lstat.bind(sftp))(path).catch(unlessGone)
-        return found?.isFile() ? toFile(path, found) : undefined
+        return found && typed(found).isFile() ? toFile(path, found) : undefined
       }),
     open: async function* (file, offset) {
       const { path, bytes } = file
@@ -208,7 +233,21 @@ function moveOver(sftp: SFTPWrapper, from: string, to: string): Promise<boolean>
   })
 }
 
-function toFile(path: string, { size, mtime }: Pick<Stats, 'size' | 'mtime'>): RemoteFile {
+const typeBits = 0o170_000
+const file = 0o100_000
+const others: Readonly<Record<string, number>> = { d: 0o040_000, l: 0o120_000, p: 0o010_000 }
+
+/** Some servers send no mode, or one without the type. What then says it is the line that they show to people. */
+function typed(found: Stats, line = ''): Stats {
+  if ((found.mode & typeBits) === 0) found.mode |= others[line.charAt(0)] ?? file
+  return found
+}
+
+/** Some servers send no time. */
+function toFile(
+  path: string,
+  { size, mtime = 0 }: Partial<Stats> & Pick<Stats, 'size'>,
+): RemoteFile {
   return { name: posix.basename(path), path, bytes: size, modifiedMs: mtime * 1_000 }
 }
 
