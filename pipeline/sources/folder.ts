@@ -20,6 +20,7 @@ import {
 } from './disk.js'
 import {
   describeOthers,
+  isPlain,
   isSameFile,
   otherKindOf,
   type RemoteFile,
@@ -120,8 +121,16 @@ async function listFolder(folder: string): Promise<readonly RemoteFile[]> {
   for (const name of await attempt(folder, () => readdir(folder))) {
     const file = await lookAt(join(folder, name)).catch(() => undefined)
     if (file !== undefined) files.push(file)
+    // A name that is not UTF-8 is read as another one, which nobody has.
+    else if (!isPlain(name)) files.push({ ...unseen(join(folder, name)), other: 'unusable name' })
+    // One that may be listed and not entered has nothing that can be seen.
+    else await attempt(folder, () => lstat(`${folder}/.`))
   }
   return files
+}
+
+function unseen(path: string): RemoteFile {
+  return { name: basename(path), path, bytes: 0, modifiedMs: 0 }
 }
 
 type Look = (path: string) => Promise<RemoteFile | undefined>

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import {
+  chmodSync,
   copyFileSync,
   lstatSync,
   mkdirSync,
@@ -130,6 +131,8 @@ t.test('a name that leaves no room for a mark is ended without one', async (t) =
   t.equal(readdirSync(at('archive')).length, 1)
 })
 
+const elsewhere = (path: string) => ({ archive: path, quarantine: path })
+
 t.test('links, folders and special files are mentioned, not loaded', async (t) => {
   const path = createFolder(t)
   const settings = parseSource({ kind: 'folder', name: 'inbox', path, ended: 'mark' })
@@ -150,6 +153,33 @@ t.test('links, folders and special files are mentioned, not loaded', async (t) =
   for (let at = 0; at < 30; at++) mkdirSync(join(path, `folder ${at}`))
   await source.list()
   t.match(source.others?.(), / and 14 more;/)
+})
+
+t.test('a folder that may be listed and not entered is not taken for an empty one', async (t) => {
+  const path = createFolder(t)
+  const settings = parseSource({ kind: 'folder', name: 'inbox', path })
+  const source = createSource({ settings, ...elsewhere(path), naming: storyProfile() })
+  writeFileSync(join(path, 'a.csv'), 'x')
+  chmodSync(path, 0o644)
+  const nobody = 65_534
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) process.seteuid?.(nobody)
+  try {
+    await t.rejects(source.list(), { code: 'PERMISSION', detail: `${path}: access denied` })
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+    chmodSync(path, 0o700)
+  }
+  t.match(await source.list(), [{ name: 'a.csv' }])
+})
+
+t.test('a name that is not UTF-8 is mentioned, not loaded', async (t) => {
+  const path = createFolder(t)
+  const settings = parseSource({ kind: 'folder', name: 'inbox', path })
+  const source = createSource({ settings, ...elsewhere(path), naming: storyProfile() })
+  writeFileSync(Buffer.concat([Buffer.from(`${path}/caf`), Buffer.from([0xe9])]), 'x')
+  t.same(await source.list(), [])
+  t.match(source.others?.(), /: unusable name caf\?;/)
 })
 
 t.test('what takes the place of a file just before it is opened is not read', async (t) => {
