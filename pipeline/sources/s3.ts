@@ -131,7 +131,12 @@ async function listAll(
     if (page.IsTruncated === undefined) throw new Error('the response is not a listing')
     for (const object of page.Contents ?? []) {
       const file = toFile(folder.Prefix, object)
-      if (isPlain(file.name)) files.push(file)
+      const other = isPlain(file.name) ? undefined : 'unusable name'
+      // A console makes a folder by an object of its name.
+      if (file.name !== '') files.push({ ...file, other })
+    }
+    for (const { Prefix: Key = '' } of page.CommonPrefixes ?? []) {
+      files.push({ ...toFile(folder.Prefix, { Key: Key.slice(0, -1) }), other: 'folder' })
     }
     ContinuationToken = page.IsTruncated ? page.NextContinuationToken : undefined
     if (page.IsTruncated && ContinuationToken === undefined) {

@@ -106,6 +106,14 @@ t.test('a bucket of 1,010 objects is listed to the last; keys further down are n
   t.equal(textOf(listed.map(({ name }) => name)), textOf(names))
 })
 
+t.test('folders and names that cannot be loaded are mentioned', async (t) => {
+  const rig = await createRig(t, prepare)
+  for (const name of ['', 'a.csv', 'line\n.csv', '2026/b.csv', 'ended/c.csv'])
+    await rig.put(name, 'x')
+  t.match(await rig.source.list(), [{ name: 'a.csv' }])
+  t.match(rig.source.others?.(), /: folder 2026, unusable name line\?\.csv;/)
+})
+
 t.test('an object that is sent in parts is not there before its last', async (t) => {
   const rig = await createRig(t, prepare)
   const at = { Bucket: rig.bucket, Key: 'out/usage/parts.csv' }
