@@ -46,6 +46,8 @@ function createClient(settings: S3, secret: (reference: SecretReference) => stri
         },
       }),
     maxAttempts: 2,
+    // Other servers refuse bodies with a checksum behind them, or store it with the bytes.
+    ...(endpoint && { requestChecksumCalculation: 'WHEN_REQUIRED' }),
     requestHandler: { connectionTimeout: timeoutMs, socketTimeout: timeoutMs },
   })
 }

@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import {
   CopyObjectCommand,
   CreateBucketCommand,
@@ -16,6 +19,7 @@ import t, { type Test } from 'tap'
 import type { RemoteFile } from '../../../pipeline/sources/remote-files.js'
 import { connectS3 } from '../../../pipeline/sources/s3.js'
 import type { SettingsOf } from '../../../schemas/settings/source.js'
+import { createFolder } from '../../rig/folder.js'
 import { conform, createRig, readAll, textOf } from './conformance.js'
 import { type Away, conformAway } from './conformance-away.js'
 import { createProxy } from './servers/proxy.js'
@@ -113,6 +117,27 @@ t.test('folders and names that cannot be loaded are mentioned', async (t) => {
   t.match(await rig.source.list(), [{ name: 'a.csv' }])
   t.match(rig.source.others?.(), /: folder 2026, unusable name line\?\.csv;/)
 })
+
+t.test(
+  'another server is sent the bytes of a file, and nothing between or behind them',
+  async (t) => {
+    const bodies: string[] = []
+    const other = createServer(async (request, response) => {
+      bodies.push(`${request.headers['content-length']} ${await text(request)}`)
+      response.end()
+    })
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => other.close())
+    const { port } = other.address() as AddressInfo
+    const { settings } = await prepare(t, 'path', { endpoint: `http://127.0.0.1:${port}` })
+    const place = await connectS3(settings as SettingsOf<'s3'>, () => 'secret')()
+    t.teardown(place.close)
+    const path = join(createFolder(t), 'rejects')
+    writeFileSync(path, 'Line,Column\n')
+    await place.write('a.csv.rejects.csv', { path })
+    t.same(bodies, ['12 Line,Column\n'])
+  },
+)
 
 t.test('an object that is sent in parts is not there before its last', async (t) => {
   const rig = await createRig(t, prepare)
