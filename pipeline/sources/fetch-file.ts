@@ -77,13 +77,13 @@ export async function isThere(path: string): Promise<boolean> {
   return (await stat(path).catch(() => undefined)) !== undefined
 }
 
-/** The rest of a file; no request is made at its end. */
+/** The rest of a file; no request is made at its end, unless it is said to be empty. */
 async function* bytesOf(
   remote: RemoteFiles,
   file: RemoteFile,
   offset: number,
 ): AsyncIterable<Buffer> {
-  if (offset < file.bytes) yield* remote.open(file, offset)
+  if (offset < file.bytes || file.bytes === 0) yield* remote.open(file, offset)
 }
 
 function refuseLength(part: Part, file: RemoteFile): void {

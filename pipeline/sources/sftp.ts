@@ -193,7 +193,8 @@ function createRemoteFiles(settings: Sftp, { client, sftp, ended }: Connected): 
       const fill = (block: Buffer, from: number) =>
         ask(path, () => fillBlock(sftp, handle, { block, from }))
       try {
-        yield* readAhead(fill, { from: offset, to: bytes, blockBytes, blocksAhead })
+        // One byte more shows a size that is too small.
+        yield* readAhead(fill, { from: offset, to: bytes + 1, blockBytes, blocksAhead })
       } finally {
         if (isOpen()) sftp.close(handle, () => undefined)
       }
@@ -243,11 +244,8 @@ function typed(found: Stats, line = ''): Stats {
   return found
 }
 
-/** Some servers send no time. */
-function toFile(
-  path: string,
-  { size, mtime = 0 }: Partial<Stats> & Pick<Stats, 'size'>,
-): RemoteFile {
+/** Some servers send no time or size. */
+function toFile(path: string, { size = 0, mtime = 0 }: Partial<Stats>): RemoteFile {
   return { name: posix.basename(path), path, bytes: size, modifiedMs: mtime * 1_000 }
 }
 

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import type { Arrival } from '../../../../pipeline/ledger/ledger.js'
+import { fetchFile } from '../../../../pipeline/sources/fetch-file.js'
 import { connectSftp } from '../../../../pipeline/sources/sftp.js'
+import { createFolder } from '../../../rig/folder.js'
 import { parseSource } from '../settings.js'
 import { createOddSftp, type OddSftp } from './odd-sftp.js'
 
@@ -70,4 +75,26 @@ t.test('a file is loaded whatever its server leaves out of its status', async (t
   const remote = await other.connect('correct-horse')
   t.match(await remote.list(), [{ other: 'link' }])
   await remote.close()
+})
+
+t.test('a file is not cut to a size that is too small', async (t) => {
+  const content = 'hello world'
+  for (const size of [content.length, 5, 0, undefined]) {
+    const attributes = { mode: 0o100644, atime: 1, mtime: 1, ...(size !== undefined && { size }) }
+    const { connect } = await prepare(t, { attributes, content })
+    const remote = await connect('correct-horse')
+    const arrival = {
+      name: 'a.csv',
+      path: '/a.csv',
+      bytes: size ?? 0,
+      modifiedMs: 1_000,
+    } as Arrival
+    const path = join(createFolder(t), 'copy')
+    const fetched = fetchFile(remote, arrival, { path, freeDiskBytesMin: 0 })
+    if (size === content.length) {
+      await fetched
+      t.equal(readFileSync(path, 'utf8'), content)
+    } else await t.rejects(fetched, { code: 'SOURCE_CHANGED' }, `${size}`)
+    await remote.close()
+  }
 })

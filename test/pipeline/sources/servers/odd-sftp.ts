@@ -7,6 +7,7 @@ export interface OddSftp {
   /** Of the only file, `/a.csv`; what is left out is not sent. */
   readonly attributes: Partial<Attributes>
   readonly longname?: string
+  readonly content?: string
   readonly methods: readonly ('password' | 'keyboard-interactive')[]
 }
 
@@ -45,7 +46,7 @@ function judge(context: AuthContext, { password, methods }: OddSftp): void {
   }
 }
 
-function serve(session: Session, { attributes, longname = '' }: OddSftp): void {
+function serve(session: Session, { attributes, longname = '', content = '' }: OddSftp): void {
   const { OK, EOF, NO_SUCH_FILE } = ssh2.utils.sftp.STATUS_CODE
   const attrs = attributes as Attributes
   session.on('sftp', (accept) => {
@@ -63,6 +64,12 @@ function serve(session: Session, { attributes, longname = '' }: OddSftp): void {
     sftp.on('LSTAT', (id, path) => {
       if (path === '/a.csv') sftp.attrs(id, attrs)
       else sftp.status(id, NO_SUCH_FILE)
+    })
+    sftp.on('OPEN', (id) => sftp.handle(id, Buffer.from('file')))
+    sftp.on('READ', (id, _, offset, length) => {
+      const bytes = Buffer.from(content).subarray(offset, offset + length)
+      if (bytes.length === 0) sftp.status(id, EOF)
+      else sftp.data(id, bytes)
     })
     sftp.on('CLOSE', (id) => sftp.status(id, OK))
   })
