@@ -159,7 +159,11 @@ function createServe(options: HttpsOptions): Serve {
     response.statusCode = status
     for (const [name, value] of headers) response.setHeader(name, value)
     response.setHeader('X-Request-Id', id)
-    response.setTimeout(stalledMsMax, () => request.socket.destroy())
+    response.setTimeout(stalledMsMax, () => {
+      // One that has taken all that there is waits for us.
+      if (response.writableLength > 0) request.socket.destroy()
+      else response.setTimeout(stalledMsMax)
+    })
     // A stream that fails destroys the response, so that nobody takes a part of the body for the whole.
     if (stream !== undefined) return pipeline(stream, response).catch(() => undefined)
     response.setHeader('Content-Length', Buffer.byteLength(body))

@@ -65,7 +65,19 @@ export function giveDownloads(
     client.destroy()
   })
 
-  t.test('a client that stops reading is dropped, and no more is made for him', async (t) => {
+  t.test('a client that stops reading is dropped, and not one that waits for more', async (t) => {
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const slow = await serveStreams(async function* () {
+      yield 'one\n'
+      await released
+      yield 'last\n'
+    })
+    const patient = await slow.open()
+    patient.send(get)
+    await patient.textWith('one\n')
     let made = 0
     const { streams, open } = await serveStreams(function* () {
       for (;;) {
@@ -79,8 +91,11 @@ export function giveDownloads(
     while (streams.length === 0) await new Promise(setImmediate)
     const [stream] = streams as [Readable]
     await closed(stream)
-    t.ok(made < piecesMax, `${made} pieces of 64 kB`)
+    t.ok(made < piecesMax, `no more is made for him: ${made} pieces of 64 kB`)
     client.destroy()
+    release()
+    t.match(await patient.textWith('last\n\r\n0\r\n\r\n'), 'last\n\r\n0\r\n\r\n')
+    patient.destroy()
   })
 
   t.test('a client that leaves ends the download', async () => {
