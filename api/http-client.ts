@@ -4,6 +4,8 @@ import { readFileSync } from 'node:fs'
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { type AgentOptions, Agent as SecureAgent, request as secureRequest } from 'node:https'
 import { createSecureContext } from 'node:tls'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
 import { Fault, type FaultCode } from '../schemas/fault.js'
 
 export interface HttpClientOptions {
@@ -195,7 +197,8 @@ function exchange(url: URL, call: HttpRequest, options: Exchange): Promise<HttpR
       isAnswered = true
       readBody(response, options.answerBytesMax).then(
         (body) => {
-          const text = body.toString('utf8')
+          // RFC 8259, section 8.1: some servers of .NET begin with a byte order mark.
+          const text = body.toString('utf8').replace(/^\uFEFF/, '')
           const { statusCode: status = 0, headers } = response
           const type = headers['content-type'] ?? ''
           const isWhole = (headers['content-length'] ?? headers['transfer-encoding']) !== undefined
@@ -216,9 +219,25 @@ async function readBody(response: IncomingMessage, bytesMax: number): Promise<Bu
   let bytes = 0
   for await (const piece of response as AsyncIterable<Buffer>) {
     bytes += piece.length
-    if (bytes > bytesMax) throw new Error(`more than ${bytesMax} bytes`)
+    if (bytes > bytesMax) throw tooLong(bytesMax)
     pieces.push(piece)
   }
   if (!response.complete) throw new Error('the response was cut off')
-  return Buffer.concat(pieces)
+  const body = Buffer.concat(pieces)
+  const isPacked = /^(x-)?gzip$/i.test(response.headers['content-encoding'] ?? '')
+  return isPacked && bytes > 0 ? unpackBody(body, bytesMax) : body
 }
+
+const unpack = promisify<Buffer, object, Buffer>(gunzip)
+
+/** A body that was compressed although only the plain one is asked for, as some proxies do. */
+async function unpackBody(body: Buffer, bytesMax: number): Promise<Buffer> {
+  try {
+    return await unpack(body, { maxOutputLength: bytesMax })
+  } catch (cause) {
+    const isLong = (cause as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE'
+    throw isLong ? tooLong(bytesMax) : cause
+  }
+}
+
+const tooLong = (bytesMax: number) => new Error(`more than ${bytesMax} bytes`)

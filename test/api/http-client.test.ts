@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createRawServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { t } from 'tap'
 import { createHttpClient } from '../../api/http-client.js'
 
@@ -73,3 +74,40 @@ t.test(
     t.match(outcome, { code: 'CIS_UNREACHABLE' })
   },
 )
+
+t.test('an answer that comes compressed, unasked, is read, and within its limit', async (t) => {
+  const bodies: Readonly<Record<string, Buffer>> = {
+    '/whole': gzipSync('{"clientId":"é"}'),
+    '/empty': Buffer.alloc(0),
+    '/long': gzipSync('#'.repeat(101)),
+    '/cut': gzipSync('{"clientId":"é"}').subarray(0, 20),
+  }
+  const server = createServer(({ url = '' }, response) => {
+    response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bodies[url])
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = createClient(20_000)
+  t.teardown(() => {
+    client.close()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const get = (path: string) =>
+    client.send({ method: 'GET', url: `http://127.0.0.1:${port}${path}` })
+  t.match(await get('/whole'), { text: '{"clientId":"é"}', isUtf8: true, isWhole: true })
+  t.match(await get('/empty'), { status: 200, text: '' })
+  await t.rejects(get('/long'), { code: 'CIS_UNREACHABLE', message: /more than 100 bytes/ })
+  await t.rejects(get('/cut'), { code: 'CIS_UNREACHABLE' })
+})
+
+t.test('a byte order mark in front of an answer is left out', async (t) => {
+  const server = createServer((_, response) => void response.end('\uFEFF{}')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = createClient(20_000)
+  t.teardown(() => {
+    client.close()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  t.match(await client.send({ method: 'GET', url }), { text: /^\{\}$/, isUtf8: true })
+})
