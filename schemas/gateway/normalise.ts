@@ -34,12 +34,13 @@ export function normaliseCustomer(record: unknown): NormalisedCustomer {
   const hasMeters = read.some(({ meters }) => Array.isArray(meters) && meters.length > 0)
   const isEmpty = ({ site, meters }: SiteRead) =>
     isObject(site) && (Array.isArray(meters) ? meters.length === 0 : hasMeters && meters == null)
-  const customerSites = read
-    .filter((one) => !isEmpty(one))
-    .map(({ site, meters }) => (isObject(site) ? { ...site, meters } : site))
+  const kept = read.filter((one) => !isEmpty(one))
+  const customerSites = distinct(
+    kept.map(({ site, meters }) => (isObject(site) ? { ...site, meters } : site)),
+  )
   const omitted = {
     meters: read.reduce((sum, site) => sum + site.omitted, 0),
-    sites: listed.length - customerSites.length,
+    sites: listed.length - kept.length,
   }
   const partialSites = sitesOf(read.filter((one) => one.omitted > 0 || isEmpty(one)))
   const hasMeter = customerSites.length > 0
@@ -70,11 +71,17 @@ function readSite(value: unknown): SiteRead {
     .map((meter) => (isObject(meter) ? normaliseFields(meter, meterTexts) : meter))
     .filter((meter) => !(isObject(meter) && isOtherCommodity(meter['meterType'])))
   const omitted = listed.length - kept.length
+  const own = distinct(kept)
   // The primary meter of the site may be one that is omitted.
-  const [only] = kept
-  const isAlone = omitted > 0 && kept.length === 1 && isObject(only)
-  const meters = isAlone ? [{ ...only, isPrimary: true }] : kept
+  const [only] = own
+  const isAlone = omitted > 0 && own.length === 1 && isObject(only)
+  const meters = isAlone ? [{ ...only, isPrimary: true }] : own
   return { site, meters, omitted }
+}
+
+/** Without what is listed twice in the same way, as joined tables do. */
+function distinct<T>(list: readonly T[]): readonly T[] {
+  return [...new Map(list.map((one) => [JSON.stringify(one), one])).values()]
 }
 
 /**

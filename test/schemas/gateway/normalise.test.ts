@@ -135,7 +135,7 @@ test('a type that may be electric or gas is never omitted', async (t) => {
 })
 
 test('where no site has a list of meters, the field is missing', async (t) => {
-  const customerSites = [sampleSite(), sampleSite()]
+  const customerSites = [sampleSite(), { ...sampleSite(), externalSiteId: '5113000002' }]
   const { record } = normaliseCustomer(sampleCustomer({ customer: { customerSites } }))
   t.match(judgeCustomer(record, rules).problems, [
     { field: 'customerSites[0].meters', reason: 'is missing' },
@@ -211,4 +211,17 @@ test('anything at all is borne, and a second time changes nothing', async (t) =>
     deepEqual(again.omitted, { meters: 0, sites: 0 })
   })
   sampled(t, holds, 300)
+})
+
+test('a site or a meter that comes twice is one, and what differs stays', async (t) => {
+  const [meter, other] = [sampleMeter(), sampleMeter({ accountNumber: 'another' })]
+  const site = { ...sampleSite(), meters: [meter, { ...meter, rateCode: ' RES-TOU ' }] }
+  const customerSites = [site, site, { ...sampleSite(), meters: [other] }]
+  const { record, omitted } = normaliseCustomer({ ...sampleCustomer(), customerSites })
+  const { customer } = judgeCustomer(record, rules)
+  t.same(
+    customer?.customerSites.map(({ meters }) => meters),
+    [[meter], [other]],
+  )
+  t.same(omitted, { meters: 0, sites: 0 }, 'nothing is left out')
 })
