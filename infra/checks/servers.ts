@@ -10,6 +10,7 @@ import { packageRoot } from '../package-root.js'
 import { checkRedis } from '../redis/ask.js'
 import { findProgram } from '../redis/install.js'
 import { versionsKnownGood } from '../schema/self-test.js'
+import { testSettings } from '../schema/settings-test.js'
 import { externalRedis, externalStore } from '../stack/addresses.js'
 import { withStore } from '../stack/connections.js'
 import { profilePathOf, readProfile } from '../stack/profile-file.js'
@@ -54,6 +55,8 @@ async function clickhouse({ external }: Context): Promise<CheckResult> {
   const [row] = await withStore(addresses.store, (store) =>
     store.rows<{ version: string }>({ sql: sql`SELECT version() AS version` }),
   )
+  for (const user of new Set([addresses.store, addresses.reader]))
+    await withStore(user, testSettings)
   const version = row?.version ?? ''
   const detail = `CLICKHOUSE_URL ${addresses.store.url} OK, version ${version}`
   const known = versionsKnownGood.join(', ')

@@ -3,6 +3,7 @@ import { createZone } from '../../schemas/time/zone.js'
 import { topologyOf } from '../schema/cluster.js'
 import { migrate } from '../schema/migrate.js'
 import { testEngine } from '../schema/self-test.js'
+import { testSettings } from '../schema/settings-test.js'
 import { testZone } from '../schema/zone-test.js'
 import { externalStore } from '../stack/addresses.js'
 import { withStore } from '../stack/connections.js'
@@ -25,6 +26,7 @@ export async function migrateStore(context: Context, options: MigrateWish): Prom
       'CLICKHOUSE_URL is not set; the embedded engine is migrated by its start',
     )
   }
+  await withStore({ ...addresses.store, database: 'default' }, testSettings)
   await withStore(addresses.store, async (store) => {
     const names = await migrate(store, profile, { topology: topologyOf(cluster) })
     await testEngine(store)

@@ -9,6 +9,7 @@ import { checkRedis } from '../redis/ask.js'
 import { ensureRedis } from '../redis/install.js'
 import { createRedis } from '../redis/start.js'
 import { readStatements } from '../schema/migrate.js'
+import { testSettings } from '../schema/settings-test.js'
 import { auditableOf, readableOf } from '../schema/views/grants.js'
 import { publicNames } from '../schema/views/public-views.js'
 import type { Log } from '../telemetry/log.js'
@@ -104,6 +105,7 @@ async function openStore(options: ServerOptions): Promise<StorePart> {
   const addresses = externalStore(external, profile.database)
   if (addresses !== undefined) {
     await pingStore(addresses.store)
+    await withStore({ ...addresses.store, database: 'default' }, testSettings)
     return { ...addresses, part: undefined }
   }
   const wanted = options.ports?.clickhouse ?? serverPortsWanted.clickhouse
