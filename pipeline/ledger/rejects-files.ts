@@ -47,6 +47,7 @@ export async function writeRejects(
       sql: sql`SELECT ${sentLine} AS Line, ${inert(sql`column_name`)} AS Column, code AS Code,
           ${inert(sql`detail`)} AS Detail, ${inert(sentText)} AS Row
         FROM reject FINAL WHERE arrival = ${arrival} AND NOT (${without}) ORDER BY reject.line`,
+      settings: { format_csv_delimiter: ',' },
     },
     'CSVWithNames',
   )

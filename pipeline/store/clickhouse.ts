@@ -1,12 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { Tracer } from '../../schemas/tracer.js'
 import type { TlsFiles } from '../tls-files.js'
-import { type Durability, durabilitySettings } from './durability.js'
 import { passingErrors } from './passing.js'
+import {
+  type Durability,
+  durabilitySettings,
+  rowSettings,
+  settingsAlways,
+  writeSettings,
+} from './settings.js'
 import { type BoundStatement, bind, type Sql } from './sql.js'
 import { toStatementSpan } from './statement-span.js'
 import { createTasks, type RunningStatement, type Tasks } from './tasks.js'
@@ -59,38 +64,6 @@ export interface Store {
   runTask: Tasks['run']
   close(): Promise<void>
 }
-
-/**
- * `wait_end_of_query` delays the response until the statement has ended: a failure half way is an
- * error, never a shorter response, for streams too. A broken connection ends the stream with an error.
- */
-const settingsAlways = {
-  async_insert: 0,
-  wait_end_of_query: 1,
-  // Proxies cut a connection that is silent for 60 s. In 10 minutes these are 14 headers of 200 bytes, which
-  // fit into their 4 KB. The server adds the code of a later error, so that a 200 is then an error.
-  send_progress_in_http_headers: 1,
-  http_headers_progress_interval_ms: '45000',
-  // Each new statement is compiled for up to 150 ms at its third run, which even large ones do not repay.
-  compile_expressions: 0,
-  compile_aggregate_expressions: 0,
-  compile_sort_description: 0,
-  // To derive comparisons from others took more than half of the analysis of a long statement, as that of bills.
-  optimize_and_compare_chain: 0,
-} as const
-
-/**
- * Without a token of its own a replicated table drops an insert with the rows of an earlier one, although
- * these were deleted since. ClickHouse 26.7 ignores `insert_deduplicate = 0`, so every other insert has a random one.
- */
-const writeSettings = () => ({ insert_deduplication_token: randomUUID() })
-
-/** JSON numbers are rounded beyond 2^53. Threads that format few rows cost more than the rows. */
-const rowSettings = {
-  output_format_json_quote_64bit_integers: 1,
-  output_format_json_quote_decimals: 1,
-  output_format_parallel_formatting: 0,
-} as const
 
 /** NOT_ENOUGH_SPACE; other write errors mean a full disk only if their message says so. */
 const notEnoughSpace = '243'

@@ -9,7 +9,7 @@ import { startServers } from '../../../infra/stack/servers.js'
 import { createLog } from '../../../infra/telemetry/log.js'
 import { createStore, type StoreAddress } from '../../../pipeline/store/clickhouse.js'
 import { migratedStore } from '../../pipeline/customers/registering.js'
-import { createProxy } from '../../pipeline/store/proxy.js'
+import { createProxy, withProfile } from '../../pipeline/store/proxy.js'
 import { createFolder } from '../../rig/folder.js'
 import { commandContext } from '../command-line.js'
 
@@ -18,12 +18,7 @@ const reader = { ...writer, username: 'reader', password: 'r' }
 
 /** The address of a user who has settings of its own, as by a profile of the server. */
 async function addressWith(t: Test, user: StoreAddress, settings: Record<string, string>) {
-  const own = new URLSearchParams(settings)
-  const url = await createProxy(t, user.url, async (from, to, pass) => {
-    from.url += `&${own}`
-    const answer = await pass()
-    answer.pipe(to.writeHead(answer.statusCode ?? 500, answer.headers))
-  })
+  const url = await createProxy(t, user.url, withProfile(settings))
   return { ...user, url }
 }
 

@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { t } from 'tap'
 import { writeRejects } from '../../../pipeline/ledger/rejects-files.js'
+import { createStore } from '../../../pipeline/store/clickhouse.js'
 import { createFolder } from '../../rig/folder.js'
 import { migratedStore } from '../customers/registering.js'
+import { createProxy, withProfile } from '../store/proxy.js'
 
 const store = await migratedStore(t)
 let arrivals = 0
@@ -73,4 +75,16 @@ t.test('no text is a formula afterwards, and each can be restored', async (t) =>
     cells.filter((cell) => cellsOf(cell).some(isFormula)),
     [],
   )
+})
+
+t.test('cells are separated by commas, whatever the profile of the user says', async (t) => {
+  const profile = withProfile({ format_csv_delimiter: ';' })
+  const other = createStore({
+    ...store.address,
+    url: await createProxy(t, store.address.url, profile),
+  })
+  t.teardown(() => other.close())
+  const path = join(createFolder(t), 'rejects.csv')
+  await writeRejects(other, { arrival: 0 }, path)
+  t.equal(readFileSync(path, 'utf8'), '"Line","Column","Code","Detail","Row"\n')
 })

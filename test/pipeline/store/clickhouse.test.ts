@@ -6,6 +6,7 @@ import { createStore, toStoreFault, type Wording } from '../../../pipeline/store
 import { passingErrors } from '../../../pipeline/store/passing.js'
 import { faultCodes } from '../../../schemas/fault.js'
 import { createFolder } from '../../rig/folder.js'
+import { createProxy, withProfile } from './proxy.js'
 
 const failed = (code: string, type: string, message: string, wording: Wording = 'verbatim') =>
   toStoreFault('INSERT  INTO\n reads', {
@@ -70,6 +71,22 @@ t.test('with a server', async (t) => {
   const address = { url: engine.url, username: 'writer', password: 'w', database: 'default' }
   const store = createStore(address, 'discreet')
   t.teardown(store.close)
+
+  t.test('values look the same whatever the profile of the user sets for formats', async (t) => {
+    const profile = {
+      date_time_output_format: 'iso',
+      output_format_json_named_tuples_as_objects: '0',
+      output_format_decimal_trailing_zeros: '1',
+    }
+    const url = await createProxy(t, engine.url, withProfile(profile))
+    const other = createStore({ ...address, url })
+    t.teardown(other.close)
+    const time = "toDateTime('2026-01-31 12:00:00', 'UTC') AS at"
+    const tuple = "CAST((1, 2), 'Tuple(a UInt8, b UInt8)') AS pair"
+    const sql = `SELECT ${time}, ${tuple}, toString(toDecimal64('1.50', 6)) AS amount`
+    const rows = [{ at: '2026-01-31 12:00:00', pair: { a: 1, b: 2 }, amount: '1.5' }]
+    t.same([await store.rows({ sql }), await other.rows({ sql })], [rows, rows])
+  })
 
   t.test('as many identifiers travel as no URL could hold', async (t) => {
     const ids = Array.from(

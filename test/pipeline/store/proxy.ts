@@ -29,6 +29,16 @@ export async function createProxy(t: Test, serverUrl: string, handle: Handling):
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
+/** A server whose user has settings of its own, as by a profile; those of a statement come before them. */
+export const withProfile =
+  (settings: Readonly<Record<string, string>>): Handling =>
+  async (from, to, pass) => {
+    const { pathname, searchParams } = new URL(from.url ?? '', 'http://server')
+    from.url = `${pathname}?${new URLSearchParams({ ...settings, ...Object.fromEntries(searchParams) })}`
+    const answer = await pass()
+    answer.pipe(to.writeHead(answer.statusCode ?? 500, answer.headers))
+  }
+
 export interface Pace {
   readonly silentMsMax: number
   /** By how much time runs faster than that of the settings. */
