@@ -5,6 +5,7 @@
  */
 export const passingErrors: ReadonlyMap<string, string> = new Map([
   ['159', 'TIMEOUT_EXCEEDED: the server was too busy'],
+  ['201', 'QUOTA_EXCEEDED: until the interval of the quota ends'],
   ['202', 'TOO_MANY_SIMULTANEOUS_QUERIES: the server is too busy'],
   ['203', 'NO_FREE_CONNECTION: to another server of the cluster'],
   ['209', 'SOCKET_TIMEOUT: between servers'],

@@ -34,6 +34,7 @@ t.test(
       const [name = ''] = why.split(':')
       t.equal(failed(code, name, 'any words').code, 'STORE_UNREACHABLE', name)
     }
+    t.ok(failed('201', 'QUOTA_EXCEEDED', 'Quota for user has been exceeded').retry)
     t.equal(failed('62', 'SYNTAX_ERROR', 'Syntax error').code, 'STORE_REFUSED')
     const unknown = (table: string) =>
       failed('60', 'UNKNOWN_TABLE', `Table ${table} does not exist`)
