@@ -21,14 +21,27 @@ type Reach = <T>(run: () => Promise<T>) => Promise<T>
 /** Clients whose latest turn is known. A job waits ten seconds at most before it is tried again. */
 const clientsMax = 100_000
 
+/**
+ * The next number: the time of Redis in microseconds, or the one behind the last where its clock was set back. In a
+ * Redis that was emptied it is behind those of jobs that were taken before, and run on.
+ */
+const nextTurn = `local time = redis.call('TIME')
+local last = redis.call('GET', KEYS[1]) or 0
+local turn = math.max(time[1] * 1000000 + time[2], last + 1)
+redis.call('SET', KEYS[1], string.format('%.0f', turn))
+return turn`
+
 /** Commands go through `reach`, so that a Redis that is away is a passing fault. */
 export function createRegisterTurns(
   redis: Redis,
   { prefix, reach }: { readonly prefix: string; readonly reach: Reach },
 ): RegisterTurns {
-  const [count, latest] = [`${prefix}:turn`, `${prefix}:turns`]
+  const [last, latest] = [`${prefix}:turn`, `${prefix}:turns`]
   return {
-    take: async (job) => ({ ...job, turn: await reach(() => redis.incr(count)) }),
+    take: async (job) => {
+      const turn = Number(await reach(() => redis.eval(nextTurn, 1, last)))
+      return { ...job, turn }
+    },
     current: async (jobs) => {
       const ids = jobs.flatMap(clientsOf)
       if (ids.length === 0) return jobs
