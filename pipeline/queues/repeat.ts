@@ -46,10 +46,11 @@ export async function keepRepeating(
   own: Queues,
 ): Promise<{ close(): Promise<void> }> {
   const sweeping = () => context.queues.repeat('sweep', { v: 1 }, { every: sweepMs })
+  const sweepingOwn = () => own.repeat('sweep', { v: 1 }, { every: reportMs })
   const repeat = async () => {
     for (const name of alone) await context.queues.runAlone(name)
     await own.runAlone('sweep')
-    await own.repeat('sweep', { v: 1 }, { every: reportMs })
+    await sweepingOwn()
     await own.runAlone('retain')
     await own.repeat('retain', { v: 1 }, { every: retainMs })
     await sweeping()
@@ -71,15 +72,16 @@ export async function keepRepeating(
   }
   /** A clock that is set back would hold up delayed jobs for as long. */
   let clockMs = clockAhead()
+  /** Since the last look that had to do all; where that fails, the next one does. */
   let looks = 0
   const look = async () => {
     const before = clockMs
     clockMs = clockAhead()
+    if (clockMs < before - lookMs) looks = 0
     // A worker that ran before this one may have had a clock that was ahead.
-    const isBack = clockMs < before - lookMs || looks === 0
-    if (isBack) await Promise.all([context.queues.promote(), own.promote()])
-    const isEmptied = await sweeping()
-    if (isBack || isEmptied || looks % looksTogether === 0) await repeat()
+    if (looks === 0) await Promise.all([context.queues.promote(), own.promote()])
+    if ((await sweeping()) || (await sweepingOwn())) looks = 0
+    if (looks % looksTogether === 0) await repeat()
     looks++
   }
   await repeat()

@@ -112,6 +112,47 @@ t.test('all repeats again in a Redis that was emptied', async (t) => {
   await until(async () => isDeepStrictEqual(await repeated(), before))
 })
 
+t.test(
+  'each machine repeats again in a Redis that was emptied, also when that fails at first',
+  async (t) => {
+    const profile = parseProfile({ companyCodes: ['DEMO'], timeZone: 'America/Detroit' })
+    const queues = newQueues(t, 'machines')
+    const owns = [newQueues(t, 'machines:one'), newQueues(t, 'machines:two')]
+    let failures = 0
+    let looks = 0
+    const runAlone: Queues['runAlone'] = async (name) => {
+      if (failures-- > 0) throw new Fault('QUEUE_UNREACHABLE', 'away')
+      return queues.runAlone(name)
+    }
+    const repeat: Queues['repeat'] = async (name, ...how) => {
+      if (name === 'sweep') looks++
+      return queues.repeat(name, ...how)
+    }
+    const log = { warn: () => undefined, error: () => undefined }
+    const context = {
+      profile,
+      queues: { ...queues, runAlone, repeat },
+      log,
+    } as unknown as PipelineContext
+    for (const own of owns) {
+      const repeating = await keepRepeating(context, own)
+      t.teardown(() => repeating.close())
+    }
+    const repeated = () =>
+      Promise.all([queues, ...owns].map((one) => ofName(one, 'retain').getJobSchedulersCount()))
+    const before = await repeated()
+    // Of each its start, its first look, which is at everything, and another one.
+    await until(() => looks === 8)
+    const connection = createProducerConnection(redisUrl)
+    t.teardown(() => connection.disconnect())
+    failures = 1
+    looks = 0
+    await connection.flushall()
+    await until(async () => isDeepStrictEqual(await repeated(), before))
+    t.ok(looks < 12, 'not only when all is looked at again')
+  },
+)
+
 t.test('a cleaning whose worker was killed is done by another one, once and alone', async (t) => {
   const prefix = 'killed'
   const queues = newQueues(t, prefix)
