@@ -38,10 +38,10 @@ export function createLink(connect: () => Promise<RemoteFiles>): Link {
   }
   return {
     use: (run) =>
-      whileSilent(async () => {
+      whileSilent(async (answered) => {
         const remote = take() ?? (await connect())
         try {
-          const result = await run(remote)
+          const result = await run({ ...remote, look: looking(remote, answered) })
           await keep(remote)
           return result
         } catch (error) {
@@ -59,25 +59,42 @@ export function createLink(connect: () => Promise<RemoteFiles>): Link {
   }
 }
 
-/** Runs calls at once, but one at a time from one that found the server silent until one succeeds. */
-function createTurns(): <T>(call: () => Promise<T>) => Promise<T> {
+/** Before a file is looked at, a call has had no answer from the server; behind that, it may be a long download. */
+function looking({ look }: RemoteFiles, answered: () => void): RemoteFiles['look'] {
+  return async (path) => {
+    const found = await look(path)
+    answered()
+    return found
+  }
+}
+
+/** Runs calls at once, but one at a time from one that found the server silent until one is answered. */
+function createTurns(): <T>(call: (answered: () => void) => Promise<T>) => Promise<T> {
   let silence: Fault | undefined
   let isTried = false
   return async (call) => {
-    const isTrial = silence !== undefined
+    let isTrial = silence !== undefined
     if (silence !== undefined && isTried) throw silence
     if (isTrial) isTried = true
+    const end = () => {
+      if (isTrial) isTried = false
+      isTrial = false
+    }
+    const answered = () => {
+      silence = undefined
+      end()
+    }
     const began = performance.now()
     try {
-      const result = await call()
-      silence = undefined
+      const result = await call(answered)
+      answered()
       return result
     } catch (error) {
       const isUnreachable = error instanceof Fault && error.code === 'SOURCE_UNREACHABLE'
       if (isUnreachable && performance.now() - began >= silentMs) silence = error
       throw error
     } finally {
-      if (isTrial) isTried = false
+      end()
     }
   }
 }
