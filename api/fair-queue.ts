@@ -7,7 +7,10 @@ const windowMs = 1
  * of arrival. A request that could be answered immediately then waits for a few calls of a burst, not
  * for all of them. Undefined means that the call may continue immediately.
  */
-export function createFairQueue(callsAtOnce = callsAtOnceMax): () => Promise<void> | undefined {
+export function createFairQueue(
+  callsAtOnce = callsAtOnceMax,
+  nowMs = () => performance.now(),
+): () => Promise<void> | undefined {
   const waiting: (() => void)[] = []
   /** Calls continued since the last turn that was scheduled here, or in this millisecond. */
   let gone = 0
@@ -19,7 +22,7 @@ export function createFairQueue(callsAtOnce = callsAtOnceMax): () => Promise<voi
     if (waiting.length > 0) setImmediate(next)
   }
   return () => {
-    const now = performance.now()
+    const now = nowMs()
     if (now - since >= windowMs) {
       since = now
       gone = 0

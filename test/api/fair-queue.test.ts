@@ -3,7 +3,7 @@ import { t } from 'tap'
 import { createFairQueue } from '../../api/fair-queue.js'
 
 t.test('a burst goes on a few at a time, in its order, and others come in between', async (t) => {
-  const turns = createFairQueue()
+  const turns = createFairQueue(8, () => 1)
   const done: number[] = []
   const calls = Array.from({ length: 100 }, (_, at) => ({ at, gate: turns() }))
   const atOnce = calls.filter(({ gate }) => gate === undefined)
@@ -29,7 +29,7 @@ t.test('a burst goes on a few at a time, in its order, and others come in betwee
 })
 
 t.test('whoever comes while others wait goes behind them', async (t) => {
-  const turns = createFairQueue()
+  const turns = createFairQueue(8, () => 1)
   const order: string[] = []
   for (let at = 0; at < 9; at++) void turns()?.then(() => order.push('ninth'))
   await turn()
