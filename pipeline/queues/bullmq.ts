@@ -27,6 +27,7 @@ import {
   isTriedAgain,
   promoteNext,
   promoteTries,
+  type Reach,
   statesOfOldest,
   toWait,
   type Wait,
@@ -106,7 +107,7 @@ export function createQueues(options: QueueOptions): Queues {
   flows.on('error', () => undefined)
   const queue = (name: JobName) => queues.get(name) as Queue
 
-  const reach = async <T>(run: () => Promise<T>): Promise<T> => {
+  const reach: Reach = async (run) => {
     try {
       return await withDeadline(run(), reachMsMax, () => {
         throw new Error(`no response in ${reachMsMax / 1_000} s`)
@@ -161,10 +162,9 @@ export function createQueues(options: QueueOptions): Queues {
         await queue(name).upsertJobScheduler(id, repetition, { name, data, opts })
         return true
       }),
-    promote: () =>
-      reach(async () => {
-        await Promise.all([...queues.values()].map(promoteTries))
-      }),
+    promote: async () => {
+      await Promise.all([...queues.values()].map((one) => promoteTries(one, reach)))
+    },
     promoteNext: (name) => reach(() => promoteNext(queue(name))),
     runAlone: (name) =>
       reach(async () => {

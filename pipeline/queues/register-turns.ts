@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis'
 import { hashOf, type JobData } from './jobs.js'
+import type { Reach } from './wait.js'
 
 type RegisterJob = JobData<'register'>
 
@@ -15,8 +16,6 @@ export interface RegisterTurns {
   /** Records that jobs have been carried out. */
   record(jobs: readonly RegisterJob[]): Promise<void>
 }
-
-type Reach = <T>(run: () => Promise<T>) => Promise<T>
 
 /** Clients whose latest turn is known. A job waits ten seconds at most before it is tried again. */
 const clientsMax = 100_000

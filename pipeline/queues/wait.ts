@@ -43,6 +43,9 @@ export function holdUp(error: Fault, before: WaitCause | undefined): WaitCause {
   return { code, detail, since }
 }
 
+/** Runs commands of Redis; where they fail or get no answer in time, that is a passing fault. */
+export type Reach = <T>(run: () => Promise<T>) => Promise<T>
+
 /** Ignores a passing fault, where whatever it kept from happening is made up for later. */
 export function letPass(error: unknown): void {
   if (passingFault(error) === undefined) throw error
@@ -83,15 +86,22 @@ export function statesOfOldest(name: JobName): readonly ('active' | 'wait' | 'pr
   return name === 'register' ? ['active', 'wait'] : ['wait', 'prioritized']
 }
 
-/** Delayed jobs among which the next one is looked for. */
+/** Delayed jobs that are read at once. */
 const delayedMax = 1_000
 
-/** Promotes what waits for its next attempt, not what repeats by a schedule. */
-export async function promoteTries(queue: Queue): Promise<void> {
-  for (const job of await queue.getJobs(['delayed'])) {
+/** Promotes what waits for its next attempt, not what repeats by a schedule. Each part goes through `reach`. */
+export async function promoteTries(queue: Queue, reach: Reach): Promise<void> {
+  let scheduled = 0
+  const promoteSome = async () => {
+    const jobs = await queue.getJobs(['delayed'], scheduled, scheduled + delayedMax - 1)
+    const tries = jobs.filter((job) => job.repeatJobKey === undefined)
+    scheduled += jobs.length - tries.length
     // It may be due or taken by now.
-    if (job.repeatJobKey === undefined) await job.promote().catch(() => undefined)
+    await Promise.all(tries.map((job) => job.promote().catch(() => undefined)))
   }
+  // What fails again meanwhile is not promoted a second time.
+  const delayed = await reach(() => queue.getDelayedCount())
+  for (let seen = 0; seen < delayed; seen += delayedMax) await reach(promoteSome)
 }
 
 /** Promotes the job with the earliest arrival of those that wait for a file ahead of theirs. */

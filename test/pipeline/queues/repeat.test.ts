@@ -65,6 +65,16 @@ t.test('what a clock that was ahead held up is tried when a worker starts', asyn
   t.equal(await retainOf(queues).getDelayedCount(), 1, 'the run of the night waits for it')
 })
 
+t.test('thousands of tries are run at once, and what repeats waits for its time', async (t) => {
+  const queues = newQueues(t, 'thousands')
+  await queues.repeat('retain', night, { pattern: '0 4 * * *', tz: 'America/Detroit' })
+  const tries = { delay: 172_800_000, removeOnComplete: true }
+  const some = Array.from({ length: 2_500 }, () => ({ name: 'retain', data: night, opts: tries }))
+  await retainOf(queues).addBulk(some)
+  await queues.promote()
+  t.match((await queues.counts()).retain, { waiting: 2_500, delayed: 1 })
+})
+
 t.test('a run of the night that meets an outage is tried again', async (t) => {
   const prefix = 'outage'
   const queues = newQueues(t, prefix)
