@@ -19,7 +19,7 @@ import { createLedger } from './ledger/ledger.js'
 import { createElsewhere, reportMachine } from './machine.js'
 import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobName, jobId, registrationsMax } from './queues/jobs.js'
-import { clientsOf, joinsRegistrations } from './queues/register-turns.js'
+import { clientsOf, joinsRegistrations, passesRegistrations } from './queues/register-turns.js'
 import { alone, keepRepeating } from './queues/repeat.js'
 import { runTogether } from './queues/together.js'
 import type { Tracing } from './queues/tracing.js'
@@ -118,7 +118,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     },
     register: runTogether(
       (jobs) => asTask(`register-${randomUUID()}`, () => registerAll(context, jobs)),
-      { most: registersTogether, joins: joinsRegistrations },
+      { most: registersTogether, joins: joinsRegistrations, passes: passesRegistrations },
     ),
     backfill: ({ meterId }) => backfill(context, meterId, begin),
     due: async () => {

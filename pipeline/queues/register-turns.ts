@@ -80,6 +80,12 @@ export function joinsRegistrations(before: readonly RegisterJob[], job: Register
   return !customers.some(({ clientId }) => known.has(clientId)) && closed.every(isLater)
 }
 
+/** Whether a job may run beside others: what they say of the same client comes first. */
+export function passesRegistrations(underWay: readonly RegisterJob[], job: RegisterJob): boolean {
+  const clients = new Set(underWay.flatMap(clientsOf))
+  return !clientsOf(job).some((clientId) => clients.has(clientId))
+}
+
 /** The clients of whom a job says something. */
 export function clientsOf({ customers, closed = [] }: RegisterJob): readonly string[] {
   return [...customers.map(({ clientId }) => clientId), ...closed]

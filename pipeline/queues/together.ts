@@ -9,6 +9,8 @@ export interface TogetherOptions<T> {
   readonly joins?: (items: readonly T[], item: T) => boolean
   /** After this time, in milliseconds, the next run begins beside the one that is under way. */
   readonly patienceMs?: number
+  /** Whether an item may be run beside those that are under way; otherwise it waits for their end. */
+  readonly passes?: (underWay: readonly T[], item: T) => boolean
 }
 
 interface Waiting<T> {
@@ -28,22 +30,27 @@ const patienceMsMax = 30_000
  */
 export function runTogether<T>(
   run: (items: readonly T[]) => Promise<void>,
-  { most, joins = () => true, patienceMs = patienceMsMax }: TogetherOptions<T>,
+  { most, joins = () => true, patienceMs = patienceMsMax, passes = () => true }: TogetherOptions<T>,
 ): (item: T) => Promise<void> {
-  const waiting: Waiting<T>[] = []
+  let waiting: Waiting<T>[] = []
+  const underWay = new Map<Promise<void>, readonly T[]>()
   let isRunning = false
   const take = (): readonly Waiting<T>[] => {
-    const items: T[] = []
-    for (const { item } of waiting) {
-      if (items.length === most || (items.length > 0 && !joins(items, item))) break
-      items.push(item)
+    const ahead = [...underWay.values()].flat()
+    const some: Waiting<T>[] = []
+    for (const one of waiting) {
+      if (some.length === most) break
+      if (ahead.length > 0 && !passes(ahead, one.item)) ahead.push(one.item)
+      else if (some.length === 0 || joins(itemsOf(some), one.item)) some.push(one)
+      else break
     }
-    return waiting.splice(0, items.length)
+    const taken = new Set(some)
+    waiting = waiting.filter((one) => !taken.has(one))
+    return some
   }
   const end = async (some: readonly Waiting<T>[]): Promise<void> => {
-    const items = some.map(({ item }) => item)
     try {
-      await some[0]?.scope.runInAsyncScope(() => run(items))
+      await some[0]?.scope.runInAsyncScope(() => run(itemsOf(some)))
       for (const { resolve } of some) resolve()
     } catch (error) {
       if (some.length === 1 || passingFault(error) !== undefined) {
@@ -53,9 +60,19 @@ export function runTogether<T>(
       for (const one of some) await end([one])
     }
   }
+  const start = (some: readonly Waiting<T>[]): Promise<void> => {
+    const ended = end(some).then(() => {
+      underWay.delete(ended)
+      if (!isRunning) void runAll()
+    })
+    underWay.set(ended, itemsOf(some))
+    return ended
+  }
   const runAll = async (): Promise<void> => {
     isRunning = true
-    while (waiting.length > 0) await withDeadline(end(take()), patienceMs, () => undefined)
+    for (let some = take(); some.length > 0; some = take()) {
+      await withDeadline(start(some), patienceMs, () => undefined)
+    }
     isRunning = false
   }
   return (item) =>
@@ -63,4 +80,8 @@ export function runTogether<T>(
       waiting.push({ item, resolve, reject, scope: new AsyncResource('together') })
       if (!isRunning) void runAll()
     })
+}
+
+function itemsOf<T>(some: readonly Waiting<T>[]): readonly T[] {
+  return some.map(({ item }) => item)
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createProducerConnection } from '../../../pipeline/queues/redis.js'
-import { joinsRegistrations } from '../../../pipeline/queues/register-turns.js'
+import { joinsRegistrations, passesRegistrations } from '../../../pipeline/queues/register-turns.js'
 import { until } from '../../story/rig/stack.js'
 import { consume, createBroker } from './broker.js'
 
@@ -78,4 +78,12 @@ t.test('an earlier job that closes what a later one names runs by itself', async
   t.ok(joinsRegistrations(before, { ...closing('C'), turn: 3 }))
   t.ok(joinsRegistrations(before, { ...closing('D'), turn: 1 }))
   t.notOk(joinsRegistrations(before, { ...seen('C'), turn: 3 }))
+})
+
+t.test('a job waits for those that run on and name one of its clients', async (t) => {
+  const underWay = [seen('C', 'D'), closing('E')]
+  for (const job of [closing('C'), seen('F', 'D'), seen('E')]) {
+    t.notOk(passesRegistrations(underWay, job))
+  }
+  t.ok(passesRegistrations(underWay, seen('F')))
 })

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { once } from 'node:events'
 import t from 'tap'
 import { runTogether } from '../../../pipeline/queues/together.js'
 import { Fault } from '../../../schemas/fault.js'
@@ -98,4 +99,28 @@ t.test('a run that does not end holds up the next one for a time only', async (t
   void ask(1)
   await Promise.all([ask(2), ask(3)])
   t.same(runs, [[1], [2, 3]])
+})
+
+t.test('what may not pass a run that does not end waits for it', async (t) => {
+  const runs: (readonly number[])[] = []
+  const ending = new AbortController()
+  const ask = runTogether<number>(
+    async (items) => {
+      runs.push(items)
+      if (items.includes(1)) await once(ending.signal, 'abort')
+    },
+    {
+      most: 10,
+      patienceMs: 50,
+      passes: (underWay, item) => !underWay.some((other) => other % 10 === item % 10),
+    },
+  )
+  const held = [ask(1), ask(11)]
+  await Promise.all([ask(2), ask(12)])
+  held.push(ask(21))
+  await ask(3)
+  t.same(runs, [[1], [2, 12], [3]])
+  ending.abort()
+  await Promise.all(held)
+  t.same(runs.at(-1), [11, 21], 'in their order')
 })
