@@ -1,19 +1,34 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { type AddressInfo, createServer as createRawServer, type Socket } from 'node:net'
+import {
+  type AddressInfo,
+  createServer as createRawServer,
+  type Server,
+  type Socket,
+} from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { t } from 'tap'
+import { type Test, t } from 'tap'
 import { createHttpClient } from '../../api/http-client.js'
 
-const createClient = (timeoutMs: number) =>
-  createHttpClient({
+/** A client, and the URL of a server that it may ask. */
+async function connect(t: Test, server: Server, timeoutMs = 20_000) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = createHttpClient({
     fault: 'CIS_UNREACHABLE',
     name: 'the CIS',
     timeoutMs,
     connectionsMax: 10,
     answerBytesMax: 100,
   })
+  t.teardown(() => {
+    client.close()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return { client, url: `http://127.0.0.1:${port}` }
+}
 
 t.test('a connection that the server closed while it was idle fails no question', async (t) => {
   const served = new WeakSet<Socket>()
@@ -25,15 +40,9 @@ t.test('a connection that the server closed while it was idle fails no question'
     for await (const _ of request);
     while (arrived < 3) await new Promise((resolve) => setTimeout(resolve, 5))
     response.end('answered')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = createClient(20_000)
-  t.teardown(() => {
-    client.close()
-    server.close()
-    server.closeAllConnections()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { client, url } = await connect(t, server)
+  t.teardown(() => server.closeAllConnections())
   const fillPool = async () => {
     arrived = 0
     await Promise.all([1, 2, 3].map(() => client.send({ method: 'GET', url })))
@@ -61,14 +70,8 @@ t.test(
           'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
         )
       })
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const client = createClient(1_000)
-    t.teardown(() => {
-      client.close()
-      server.close()
     })
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { client, url } = await connect(t, server, 1_000)
     const asked = client.send({ method: 'GET', url }).catch((error: unknown) => error)
     const outcome = await Promise.race([asked, sleep(10_000, 'still waiting', { ref: false })])
     t.match(outcome, { code: 'CIS_UNREACHABLE' })
@@ -84,16 +87,9 @@ t.test('an answer that comes compressed, unasked, is read, and within its limit'
   }
   const server = createServer(({ url = '' }, response) => {
     response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bodies[url])
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = createClient(20_000)
-  t.teardown(() => {
-    client.close()
-    server.close()
   })
-  const { port } = server.address() as AddressInfo
-  const get = (path: string) =>
-    client.send({ method: 'GET', url: `http://127.0.0.1:${port}${path}` })
+  const { client, url } = await connect(t, server)
+  const get = (path: string) => client.send({ method: 'GET', url: `${url}${path}` })
   t.match(await get('/whole'), { text: '{"clientId":"é"}', isUtf8: true, isWhole: true })
   t.match(await get('/empty'), { status: 200, text: '' })
   await t.rejects(get('/long'), { code: 'CIS_UNREACHABLE', message: /more than 100 bytes/ })
@@ -101,13 +97,7 @@ t.test('an answer that comes compressed, unasked, is read, and within its limit'
 })
 
 t.test('a byte order mark in front of an answer is left out', async (t) => {
-  const server = createServer((_, response) => void response.end('\uFEFF{}')).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = createClient(20_000)
-  t.teardown(() => {
-    client.close()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = createServer((_, response) => void response.end('\uFEFF{}'))
+  const { client, url } = await connect(t, server)
   t.match(await client.send({ method: 'GET', url }), { text: /^\{\}$/, isUtf8: true })
 })

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -51,6 +51,17 @@ type Style = 'path' | 'virtual'
 
 interface Dropped extends Away {
   readonly bucket: string
+}
+
+/** A place on a server of another maker. */
+async function connectTo(t: Test, other: Server) {
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const { settings } = await prepare(t, 'path', { endpoint: `http://127.0.0.1:${port}` })
+  const place = await connectS3(settings as SettingsOf<'s3'>, () => 'secret')()
+  t.teardown(place.close)
+  return place
 }
 
 async function prepare(t: Test, style: Style = 'path', more: object = {}): Promise<Dropped> {
@@ -126,12 +137,7 @@ t.test(
       bodies.push(`${request.headers['content-length']} ${await text(request)}`)
       response.end()
     })
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => other.close())
-    const { port } = other.address() as AddressInfo
-    const { settings } = await prepare(t, 'path', { endpoint: `http://127.0.0.1:${port}` })
-    const place = await connectS3(settings as SettingsOf<'s3'>, () => 'secret')()
-    t.teardown(place.close)
+    const place = await connectTo(t, other)
     const path = join(createFolder(t), 'rejects')
     writeFileSync(path, 'Line,Column\n')
     await place.write('a.csv.rejects.csv', { path })
@@ -192,12 +198,7 @@ t.test('an object replaced while it is copied is not removed', async (t) => {
     const body = `<CopyObjectResult><ETag>${ETag}</ETag></CopyObjectResult>`
     response.writeHead(200, headers).end(request.method === 'PUT' ? body : '')
   })
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => other.close())
-  const { port } = other.address() as AddressInfo
-  const { settings } = await prepare(t, 'path', { endpoint: `http://127.0.0.1:${port}` })
-  const place = await connectS3(settings as SettingsOf<'s3'>, () => 'secret')()
-  t.teardown(place.close)
+  const place = await connectTo(t, other)
   const path = 'out/usage/a.csv'
   await place.move({ name: 'a.csv', path, bytes: 4, modifiedMs: 0, tag: ETag }, '1-a.csv')
   t.same(requests, ['PUT', 'HEAD'])
