@@ -125,6 +125,7 @@ function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteF
         await returning(client, () => client.ensureDir(ended))
         const to = posix.join(ended, name)
         await putOver(client, to, () => client.rename(file.path, to))
+        times.delete(file.path)
       })
     },
     remove: (path) =>
@@ -134,6 +135,7 @@ function createRemoteFiles(settings: Ftp, { client, times }: Connected): RemoteF
           // A file that may not be removed is refused by the same answer as one that is gone.
           if ((await look(path)) !== undefined) throw refusedRemoval(settings, path, error)
         })
+        times.delete(path)
       }),
     isOpen: () => !client.closed,
     close: async () => client.close(),

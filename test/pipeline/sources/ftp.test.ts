@@ -165,8 +165,10 @@ t.test('a server that puts nothing over a file is given receipts all the same', 
   const { source, put, arrive, names, text } = await createRig(t, async () => prepared)
   mkdirSync(join(path, 'ended'))
   await put('a.csv.receipt.json.part', 'of an attempt that was cut off')
-  for (const receipt of ['{"n":1}', '{"n":2}']) {
+  for (const [second, receipt] of ['{"n":1}', '{"n":2}'].entries()) {
     await put('a.csv', receipt)
+    const written = Date.UTC(2024, 2, 5, 6, 7, second) / 1000
+    utimesSync(join(path, 'a.csv'), written, written)
     const arrival = await arrive('a.csv')
     await put(`ended/${arrival.arrival}-a.csv`, 'of an attempt whose answer was lost')
     await source.settle(arrival, { outcome: 'published', receipt, rejectsPath: undefined })
