@@ -117,7 +117,10 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       await verifyAndReport(context, { files: false, days: night })
     },
     register: runTogether(
-      (jobs) => asTask(`register-${randomUUID()}`, () => registerAll(context, jobs)),
+      (jobs) =>
+        context.queues.turns.alone(jobs, () =>
+          asTask(`register-${randomUUID()}`, () => registerAll(context, jobs)),
+        ),
       { most: registersTogether, joins: joinsRegistrations, passes: passesRegistrations },
     ),
     backfill: ({ meterId }) => backfill(context, meterId, begin),

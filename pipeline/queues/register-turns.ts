@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { hashOf, type JobData } from './jobs.js'
-import type { Reach } from './wait.js'
+import { letPass, type Reach } from './wait.js'
 
 type RegisterJob = JobData<'register'>
 
@@ -9,6 +11,8 @@ type RegisterJob = JobData<'register'>
  * override what a later one says of the same client.
  */
 export interface RegisterTurns {
+  /** Runs what is done for jobs when no other process does anything for their clients. */
+  alone(jobs: readonly RegisterJob[], run: () => Promise<void>): Promise<void>
   /** The job with the number of its turn. */
   take(job: RegisterJob): Promise<RegisterJob>
   /** The jobs without the clients of whom a later one has been carried out. */
@@ -30,6 +34,21 @@ local turn = math.max(time[1] * 1000000 + time[2], last + 1)
 redis.call('SET', KEYS[1], string.format('%.0f', turn))
 return turn`
 
+/** As long as BullMQ leaves a job to a process that has died. */
+const claimMs = 30_000
+const pollMs = 100
+
+/** Claims all keys, or none if one is claimed; returns whether it did. */
+const claim = `for _, key in ipairs(KEYS) do
+  if redis.call('EXISTS', key) == 1 then return 0 end
+end
+for _, key in ipairs(KEYS) do redis.call('SET', key, ARGV[1], 'PX', ARGV[2]) end
+return 1`
+
+const release = `for _, key in ipairs(KEYS) do
+  if redis.call('GET', key) == ARGV[1] then redis.call('DEL', key) end
+end`
+
 /** Commands go through `reach`, so that a Redis that is away is a passing fault. */
 export function createRegisterTurns(
   redis: Redis,
@@ -37,6 +56,19 @@ export function createRegisterTurns(
 ): RegisterTurns {
   const [last, latest] = [`${prefix}:turn`, `${prefix}:turns`]
   return {
+    alone: async (jobs, run) => {
+      const ids = new Set(jobs.flatMap(clientsOf))
+      const keys = [...ids].map((clientId) => `${prefix}:turn:${hashOf(clientId)}`)
+      const owner = randomUUID()
+      const isClaimed = () =>
+        reach(() => redis.eval(claim, keys.length, ...keys, owner, `${claimMs}`))
+      while ((await isClaimed()) !== 1) await sleep(pollMs)
+      try {
+        await run()
+      } finally {
+        await reach(() => redis.eval(release, keys.length, ...keys, owner)).catch(letPass)
+      }
+    },
     take: async (job) => {
       const turn = Number(await reach(() => redis.eval(nextTurn, 1, last)))
       return { ...job, turn }

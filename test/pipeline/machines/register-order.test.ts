@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { optionsOf } from '../../../pipeline/queues/jobs.js'
 import { until } from '../../story/rig/stack.js'
@@ -34,4 +35,24 @@ t.test('a registration that was put off does not open again what a later one clo
     sql: `SELECT kind FROM registration_fact WHERE client_id = 'C' ORDER BY at DESC LIMIT 1`,
   })
   t.same(last, { kind: 'closed' })
+})
+
+t.test('a registration waits for the one of its client that another process runs', async (t) => {
+  const worker = await startWorker(t, { profile, store: store.address, redisUrl: redis.url })
+  t.teardown(() => worker.close())
+  const { queues } = newQueues(t, profile.database)
+  const isStored = async () => {
+    const facts = await store.rows({ sql: `SELECT 1 FROM registration_fact WHERE client_id = 'W'` })
+    return facts.length > 0
+  }
+  const customer = customerAt({ clientId: 'W', accountNumber: 'B', meterId: 'N' })
+  const job = { v: 1 as const, customers: [customer] }
+  await queues.turns.alone([job], async () => {
+    await queues.add('register', job)
+    await until(async () => (await queues.counts()).register['active'] === 1)
+    await sleep(500)
+    t.notOk(await isStored())
+  })
+  await until(isStored)
+  t.pass('and is carried out then')
 })

@@ -62,6 +62,32 @@ t.test('turns go up where the clock of Redis was set back', async (t) => {
   t.match(taken, [{ turn: hourAhead + 1 }, { turn: hourAhead + 2 }])
 })
 
+t.test(
+  'of one client one process runs at a time, and one that died holds it for 30 s',
+  async (t) => {
+    const { options, queues } = newQueues(t)
+    const redis = createProducerConnection(options.redisUrl)
+    t.teardown(() => redis.disconnect())
+    const steps: string[] = []
+    const first = queues.turns.alone([seen('C', 'D')], async () => {
+      steps.push('begins')
+      await until(() => steps.includes('other'))
+      steps.push('ends')
+    })
+    await until(() => steps.length === 1)
+    const [key] = await redis.keys(`${options.prefix}:turn:*`)
+    const leftMs = await redis.pttl(key as string)
+    t.ok(leftMs > 0 && leftMs <= 30_000, 'what its process does not release, Redis does')
+    const second = queues.turns.alone([closing('D')], async () => void steps.push('next'))
+    await queues.turns.alone([seen('E')], async () => void steps.push('other'))
+    await Promise.all([first, second])
+    t.same(steps, ['begins', 'other', 'ends', 'next'])
+    const failing = async () => Promise.reject(new Error('no'))
+    await t.rejects(queues.turns.alone([seen('C')], failing), { message: 'no' })
+    t.same(await redis.keys(`${options.prefix}:turn:*`), [], 'a failed run releases its clients')
+  },
+)
+
 t.test('a Redis that is away is a fault that passes', async (t) => {
   const { redis, newQueues } = await createBroker(t)
   const { turns } = newQueues(t).queues
