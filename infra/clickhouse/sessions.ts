@@ -3,10 +3,13 @@ import type { Call, SessionRequest } from './http/call.js'
 import { exceptionOf } from './http/exception.js'
 import { stringLiteral } from './sql/statement.js'
 
-/** A connection for one call; `release` closes it, or returns it to its session. */
+/** A connection for one call. */
 export interface Lease {
   readonly connection: Connection
-  release(): Promise<void>
+  /** Whether the connection has the database and the settings of the call already. */
+  readonly isSet: boolean
+  /** Closes the connection, or returns it to its session; one that the call left as it was, to later calls. */
+  release(isAsBefore: boolean): Promise<void>
 }
 
 interface Session {
@@ -15,20 +18,30 @@ interface Session {
   expiry: NodeJS.Timeout | undefined
 }
 
+interface Kept {
+  readonly connection: Connection
+  readonly key: string
+}
+
+/** Connections without a session that are kept. */
+const keptMax = 8
+
 export interface Sessions {
-  /** Throws SESSION_IS_LOCKED (373) while another call uses the session. */
+  /** A connection for a call of the writer. Throws SESSION_IS_LOCKED (373) while another call uses the session. */
   lease(call: Call): Promise<Lease>
 }
 
 /**
  * Keeps one connection per session, so that temporary tables and SETs last between calls until the
- * session times out. Settings in a URL still apply to one call only.
+ * session times out. Settings in a URL still apply to one call only. Other connections are kept for
+ * calls that set the same: to make one takes a fifth of what a small statement does.
  */
 export function createSessions(engine: Engine): Sessions {
   const sessions = new Map<string, Session>()
+  const kept: Kept[] = []
   return {
     lease: async (call) => {
-      if (call.session === undefined) return freshLease(engine)
+      if (call.session === undefined) return keptLease(engine, kept, keyOf(call))
       const session = enter(engine, sessions, call.session)
       const { id, timeoutMs } = call.session
       const leave = (): void => {
@@ -46,7 +59,7 @@ export function createSessions(engine: Engine): Sessions {
         if (undo !== undefined) await session.connection.query(undo, 'Null').catch(() => undefined)
         leave()
       }
-      return { connection: session.connection, release }
+      return { connection: session.connection, isSet: false, release }
     },
   }
 }
@@ -54,7 +67,25 @@ export function createSessions(engine: Engine): Sessions {
 /** A new connection for a single call. */
 export function freshLease(engine: Engine): Lease {
   const connection = engine.connect()
-  return { connection, release: async () => connection.close() }
+  return { connection, isSet: false, release: async () => connection.close() }
+}
+
+/** A connection on which a call before has set the same, if there is one. */
+function keptLease(engine: Engine, kept: Kept[], key: string): Lease {
+  const at = kept.findLastIndex((one) => one.key === key)
+  const found = at < 0 ? undefined : kept.splice(at, 1)[0]?.connection
+  const connection = found ?? engine.connect()
+  const release = async (isAsBefore: boolean): Promise<void> => {
+    if (!isAsBefore) return connection.close()
+    kept.push({ connection, key })
+    if (kept.length > keptMax) kept.shift()?.connection.close()
+  }
+  return { connection, isSet: found !== undefined, release }
+}
+
+/** What a call sets that the next one may find: each sets its own parameters, under these names. */
+function keyOf({ database, set, params }: Call): string {
+  return JSON.stringify([database, set, params.map(([name]) => name).sort()])
 }
 
 /** Runs `use` on a connection of its own. */
@@ -63,7 +94,7 @@ export async function onFreshLease<T>(
   use: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   const { connection, release } = freshLease(engine)
-  return use(connection).finally(release)
+  return use(connection).finally(() => release(false))
 }
 
 function enter(engine: Engine, sessions: Map<string, Session>, request: SessionRequest): Session {

@@ -9,7 +9,7 @@ import { freshLease, type Sessions } from '../sessions.js'
 import { errorForReader } from '../sql/hidden.js'
 import type { OwnKill } from '../sql/kill.js'
 import { commentOf, prepare } from '../sql/session-settings.js'
-import { stringLiteral } from '../sql/statement.js'
+import { leavesSession, stringLiteral } from '../sql/statement.js'
 import type { StoreUser } from './auth.js'
 import type { Body } from './body.js'
 import type { Call } from './call.js'
@@ -93,10 +93,11 @@ async function runLeased(
 ): Promise<Buffer | undefined> {
   const { call, client, reply, body, resultBytesMax, onSummary } = pending
   const { role } = client
-  const isFresh = call.session === undefined || role === 'reader'
-  const lease = isFresh ? freshLease(context.engine) : await context.sessions.lease(call)
+  const { engine, sessions } = context
+  const lease = role === 'reader' ? freshLease(engine) : await sessions.lease(call)
+  let isAsBefore = false
   try {
-    await prepare(lease.connection, call, client)
+    const isPlain = await prepare(lease, call, client)
     if (reply.isGone && context.asServer === undefined)
       throw exceptionOf('QUERY_WAS_CANCELLED', 'The client disconnected')
     const work = {
@@ -108,9 +109,11 @@ async function runLeased(
       resultBytesMax,
       onSummary,
     }
-    return await run(context, work, body)
+    const rest = await run(context, work, body)
+    isAsBefore = isPlain && leavesSession(call.query)
+    return rest
   } finally {
-    await lease.release()
+    await lease.release(isAsBefore)
   }
 }
 
@@ -134,7 +137,7 @@ export async function answerKill(
     setFormat(reply, format)
     await reply.end(bytes)
   } finally {
-    await lease.release()
+    await lease.release(false)
     leave()
   }
 }

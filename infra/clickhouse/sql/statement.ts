@@ -29,6 +29,24 @@ export function startsWith(sql: string, verb: string): boolean {
   return first !== undefined && sql.slice(first.start, first.end).toUpperCase() === verb
 }
 
+/**
+ * Whether a statement leaves the settings, the database and the temporary tables of its connection as
+ * they were.
+ */
+export function leavesSession(sql: string): boolean {
+  const words: string[] = []
+  for (const { start, end } of tokensOf(sql)) {
+    words.push(sql.slice(start, end).toUpperCase())
+    if (words.length === createWords) break
+  }
+  const [verb = ''] = words
+  if (verb === 'CREATE') return !words.includes('TEMPORARY')
+  return ['SELECT', 'WITH', 'INSERT', 'ALTER', 'DROP'].includes(verb)
+}
+
+/** CREATE OR REPLACE TEMPORARY TABLE. */
+const createWords = 4
+
 /** Determines the kind of a statement. `readInsert` splits inserts further. */
 export function readStatement(sql: string): ParsedStatement {
   const tokens = [...tokensOf(sql)]

@@ -111,3 +111,41 @@ t.test(
     t.match(await textOf(late, '?http_response_buffer_size=x'), /^Code: 27|^Code: 36/)
   },
 )
+
+t.test('no call without a session finds what another one set', async (t) => {
+  await post('CREATE DATABASE other')
+  const shown =
+    "SELECT currentDatabase(), getSetting('max_query_size'), getSetting('max_block_size')"
+  const [before, of] = [await textOf(shown), await textOf(shown, '?max_block_size=77')]
+  t.match(of, /\t77\n$/)
+  const statements = [
+    'SET max_block_size = 55',
+    'USE other',
+    'CREATE TEMPORARY TABLE mine (a UInt8)',
+    'CREATE OR REPLACE TEMPORARY TABLE mine (a UInt8)',
+    'SELECT 1 SETTINGS max_block_size = 55',
+    'WITH 1 AS x SELECT x SETTINGS max_block_size = 55',
+    'INSERT INTO kept SETTINGS max_block_size = 55 VALUES (1)',
+    'INSERT INTO kept SETTINGS max_block_size = 55 SELECT 1',
+    'ALTER TABLE kept DELETE WHERE a = 2 SETTINGS max_block_size = 55',
+    'CREATE OR REPLACE TABLE made ENGINE = Memory AS SELECT 1 AS a SETTINGS max_block_size = 55',
+    'DROP TABLE made',
+    'SELECT throwIf(1) SETTINGS max_block_size = 55',
+    `SELECT length('${'a'.repeat(200_000)}')`,
+  ]
+  for (const statement of statements) {
+    for (const search of ['', '?max_block_size=77', `?param_a=${'a'.repeat(140_000)}`]) {
+      await textOf(statement, search)
+      for (let call = 0; call < 2; call++) {
+        t.equal(await textOf(shown), before, statement.slice(0, 60))
+        t.equal(await textOf(shown, '?max_block_size=77'), of)
+        t.equal(await textOf(shown, '?param_a=1'), before)
+        t.match(await textOf('SELECT * FROM mine'), /UNKNOWN_TABLE/)
+        t.match(await textOf('SELECT 1, {a:String}'), /Substitution `a` is not set/)
+      }
+    }
+  }
+  t.equal(await textOf('SELECT {a:String}', '?param_a=1'), '1\n')
+  t.equal(await textOf('SELECT {a:String}', '?param_a=2'), '2\n')
+  t.match(await textOf('SELECT {a:String}', '?param_b=2'), /Substitution `a` is not set/)
+})
