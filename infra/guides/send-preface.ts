@@ -113,6 +113,7 @@ a section \`intake\` with a user. The gateway also needs the sections \`identity
   acknowledged rows are loaded; the start of an upload is removed after \`retention.stagingDays\`.
 - An interrupted upload continues from \`Upload-Offset\` with \`Content-Range: bytes <from>-<to>/<all>\`. To
   get the offset, send \`bytes */<all>\` without a body.
+- A file may be sent again after a correction. The response is 503 until the file itself has its receipt.
 - A \`POST\` sends rows. The response comes after the rows are flushed to disk. Every \`gatherSeconds\` they
   become a file. Each sender and each timestamp format has a file of its own. A call has timestamps of
   one format, and 4 MB at most. A longer one is refused with 413: send several calls, or upload a file.

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { Fault } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
 import type { Arrival, FileEntry, Ledger } from '../ledger/ledger.js'
 import { attempt, ifThere } from '../sources/disk.js'
@@ -12,6 +13,7 @@ export interface Arrive {
   /**
    * The latest arrival of a file at a path, unless it was settled and not loaded. A settled schedule
    * may have been replaced since, so it may arrive again; so may a file after a correction of its name.
+   * Throws `FILE_AHEAD` where the correction came while the file itself was not settled: it keeps its path.
    */
   find(path: string): Promise<number | undefined>
   /**
@@ -52,8 +54,20 @@ export function createArrive(ledger: Ledger, begin: (arrival: Arrival) => void):
     begin(claimed)
     return claimed.arrival
   }
+  const isCorrected = async ({ name, arrival }: Arrival) => {
+    const latest = await ledger.latest({ name })
+    if (latest === undefined || latest.arrival <= arrival) return false
+    const state = await ledger.state(latest.arrival)
+    return state === undefined || !['quarantined', 'duplicate', 'replaced'].includes(state.status)
+  }
   return {
-    find: (path) => find(path),
+    find: async (path) => {
+      const number = await find(path)
+      const found = number === undefined ? undefined : await ledger.arrival(number)
+      if (found === undefined || !(await isCorrected(found))) return number
+      const detail = `arrival ${number} of ${found.name} is being loaded, and was corrected since`
+      throw new Fault('FILE_AHEAD', `${detail}; send it again when its receipt is there`)
+    },
     claim: async (source, file) => {
       const entry = await ifThere(toEntry(source, file))
       return entry && claimUnless(entry, async () => false)

@@ -108,3 +108,26 @@ t.test('an upload that was loaded arrives again after a correction of its name',
   await claim(join(folder, 'under way'))
   t.equal(await find(original), undefined)
 })
+
+t.test('the original of a correction waits until its own load has ended', async (t) => {
+  const { claimUnless, find } = createOne()
+  const name = 'DEMO_10032024_Electric.csv'
+  const claim = async (title: string) => {
+    const path = join(folder, title)
+    writeFileSync(path, title)
+    return Number(await claimUnless({ name, path }, async () => false))
+  }
+  const state = async (number: number) => {
+    const arrival = (await ledger.arrival(number)) as Arrival
+    return { ...blankState({ now: () => new Date() }, arrival), fileId: arrival.path }
+  }
+  const original = join(folder, 'first text')
+  const first = await claim('first text')
+  await ledger.record({ ...(await state(await claim('refused'))), status: 'quarantined' })
+  t.equal(await find(original), first, 'what came after it does not count')
+  const second = await claim('second text')
+  await t.rejects(find(original), { code: 'FILE_AHEAD', detail: /arrival \d+ .*send it again/ })
+  t.equal(await find(join(folder, 'second text')), second)
+  await ledger.record({ ...(await state(first)), status: 'published', settledAt: new Date() })
+  t.equal(await find(original), undefined, 'now it arrives once more')
+})
