@@ -49,7 +49,7 @@ function createUpload(intake: Intake, sender: string): RouteHandler {
       )
     }
     const taken = await intake.take(
-      { sender, name: rest, hash, ...range },
+      { sender, name: toName(rest), hash, ...range },
       request.stream ?? Readable.from([]),
     )
     if (taken.kind === 'wrong') return wrongRequest(taken.detail)
@@ -65,8 +65,17 @@ function createUpload(intake: Intake, sender: string): RouteHandler {
 /** `GET /files/<arrival or name>`: the receipt, or the progress of the file. */
 function createReceipt(intake: Intake, sender: string): RouteHandler {
   return async (_, { rest }) => {
-    const body = await intake.receipt({ sender, of: rest })
+    const body = await intake.receipt({ sender, of: toName(rest) })
     return body === undefined ? { kind: 'bare', status: 404 } : { kind: 'good', body }
+  }
+}
+
+/** Clients encode blanks and other characters of a name; one that is not encoded is taken as it is. */
+function toName(rest: string): string {
+  try {
+    return decodeURIComponent(rest)
+  } catch {
+    return rest
   }
 }
 
