@@ -1,9 +1,13 @@
 import { espiRoot, windowQuerySchema } from '../../schemas/gateway/connect.js'
-import { type Json, toParameters } from './openapi-parts.js'
+import { type Json, outageOf, toParameters } from './openapi-parts.js'
 
+const challenge = { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } } as const
+const wrong = { schema: { $ref: '#/components/schemas/WrongRequest' } } as const
 const refused = {
-  401: { description: 'No token, or one that proves nothing; no body' },
+  400: { description: 'The query is invalid', content: { 'application/json': wrong } },
+  401: { description: 'No token, or one that proves nothing; no body', ...challenge },
   403: {
+    ...challenge,
     description:
       'The token has no scope of ESPI, is for another application, or the account is closed or locked; no body',
   },
@@ -14,7 +18,7 @@ const busy = {
     description:
       'Too many requests of this address, or for this customer at the same time; no body',
   },
-  503: { description: 'Outage or maintenance; no body' },
+  ...outageOf(),
 } as const
 
 /** The resources of Green Button Connect My Data; ESPI fixes their paths, which have no version of the gateway. */
@@ -30,7 +34,6 @@ export function toConnectPaths(): Json {
           description: 'A document of Atom with resources of ESPI 4.0',
           content: { 'application/atom+xml': { schema: { type: 'string' } } },
         },
-        400: { description: 'The query is invalid' },
         ...refused,
         ...busy,
       },

@@ -1,6 +1,16 @@
+import { z } from 'zod'
 import { pushedColumns } from '../../schemas/gateway/pushed-rows.js'
+import { receiptSchema } from '../../schemas/receipt.js'
+import { type Json, outageOf } from './openapi-parts.js'
 
-type Json = Readonly<Record<string, unknown>>
+const receipt = z.string().describe('The path of the receipt')
+/** Schemas of what the intake answers. */
+export const intakeSchemas = {
+  uploaded: z.object({ arrival: z.int(), fileId: z.string(), receipt }).meta({ id: 'Uploaded' }),
+  pushed: z.object({ rows: z.int(), fileName: z.string(), receipt }).meta({ id: 'Pushed' }),
+  receipt: receiptSchema.meta({ id: 'Receipt' }),
+  progress: z.object({ fileName: z.string(), status: z.string() }).meta({ id: 'Progress' }),
+} as const
 
 const inHeader = (name: string, isRequired: boolean, description: string): Json => ({
   name,
@@ -9,25 +19,34 @@ const inHeader = (name: string, isRequired: boolean, description: string): Json 
   description,
   schema: { type: 'string' },
 })
-const detail = {
-  'application/json': { schema: { $ref: '#/components/schemas/WrongRequest' } },
-} as const
-const refused = {
-  400: { description: 'The request is invalid', content: detail },
-  401: { description: 'Wrong service account credentials' },
-  429: { description: 'Too many requests of this address in this second; no body' },
-  503: { description: 'Outage, or not enough free disk space; no body' },
-} as const
-const durable = {
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const json = (schema: Json): Json => ({ 'application/json': { schema } })
+const detail = json(ref('WrongRequest'))
+const durable = (name: string): Json => ({
   202: {
     description: 'The data is durable; Location is the URL of its receipt',
     headers: { Location: { schema: { type: 'string' } } },
+    content: json(ref(name)),
   },
-} as const
+})
 const file = { description: 'The content of the file', content: { 'application/octet-stream': {} } }
 
+const refusedBy = (denied: unknown): Json => ({
+  400: { description: 'The request is invalid', content: detail },
+  401: denied,
+  429: { description: 'Too many requests of this address in this second; no body' },
+  ...outageOf('Outage, not enough free disk space, or a file whose load has to end first'),
+})
+
+interface IntakePathsOptions {
+  readonly isDeprecated: boolean
+  /** The answer to wrong credentials of a service account. */
+  readonly refused: unknown
+}
+
 /** The paths that receive files and rows. */
-export function toIntakePaths({ isDeprecated }: { readonly isDeprecated: boolean }): Json {
+export function toIntakePaths({ isDeprecated, refused: denied }: IntakePathsOptions): Json {
+  const refused = refusedBy(denied)
   const mutual = {
     security: [{ mutual: [], basic: [] }],
     ...(isDeprecated && { deprecated: true }),
@@ -50,7 +69,7 @@ export function toIntakePaths({ isDeprecated }: { readonly isDeprecated: boolean
         ],
         requestBody: { required: true, ...file },
         responses: {
-          ...durable,
+          ...durable('Uploaded'),
           409: {
             description: 'Incomplete: resume at Upload-Offset',
             headers: { 'Upload-Offset': { schema: { type: 'integer' } } },
@@ -64,7 +83,10 @@ export function toIntakePaths({ isDeprecated }: { readonly isDeprecated: boolean
         summary: 'Get the receipt of an arrival or of the latest file of a name, or its progress',
         parameters: [name],
         responses: {
-          200: { description: 'The receipt', content: { 'application/json': {} } },
+          200: {
+            description: 'The receipt, or the progress of the file until there is one',
+            content: json({ anyOf: [ref('Receipt'), ref('Progress')] }),
+          },
           404: { description: 'No file with this number or name has arrived' },
           ...refused,
         },
@@ -84,7 +106,7 @@ export function toIntakePaths({ isDeprecated }: { readonly isDeprecated: boolean
           },
         },
         responses: {
-          ...durable,
+          ...durable('Pushed'),
           413: { description: 'The body is longer than 4 MB', content: detail },
           ...refused,
         },

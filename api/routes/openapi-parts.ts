@@ -11,3 +11,36 @@ export function toParameters(schema: z.ZodObject): readonly Json[] {
     return { name, in: 'query', required: required.includes(name), ...about, schema: type }
   })
 }
+
+/** 503 with what else it may mean here. */
+export const outageOf = (description = 'Outage or maintenance'): Json => ({
+  503: {
+    description: `${description}; no body`,
+    headers: {
+      'Retry-After': {
+        schema: { type: 'integer' },
+        description: 'Seconds, if it may pass by itself',
+      },
+    },
+  },
+})
+
+/** What any request may be answered before its operation judges it, or when that fails. */
+const otherwise = {
+  description:
+    'No body. 400: malformed; 403: an address that is not allowed; 404: no client certificate; 405, with Allow; 408: the body is too slow; 413 and 431: the body or the header is too long; 500; 505',
+} as const
+
+/** The same paths, each operation with the answers that all have in common. */
+export function withOtherwise(paths: Json): Json {
+  const each = (path: unknown) =>
+    Object.entries(path as Readonly<Record<string, { readonly responses: Json }>>).map(
+      ([method, operation]) => {
+        const responses = { ...operation.responses, default: otherwise }
+        return [method, { ...operation, responses }] as const
+      },
+    )
+  return Object.fromEntries(
+    Object.entries(paths).map(([name, path]) => [name, Object.fromEntries(each(path))]),
+  )
+}

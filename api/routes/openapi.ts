@@ -8,7 +8,8 @@ import {
 import type { ErrorStyle } from '../../schemas/settings/gateway.js'
 import { denials } from '../answer.js'
 import { toConnectPaths } from './openapi-connect.js'
-import { toIntakePaths } from './openapi-intake.js'
+import { intakeSchemas, toIntakePaths } from './openapi-intake.js'
+import { outageOf, withOtherwise } from './openapi-parts.js'
 import { pulledSchemas, readSchemas, toPullPaths, toReadPaths } from './openapi-reads.js'
 
 export interface OpenApiOptions {
@@ -75,7 +76,7 @@ export function toOpenApi(options: OpenApiOptions): Json {
       description: 'A version may add optional fields to its answers: ignore those you do not know',
     },
     servers: [{ url: `/${version}` }],
-    paths: {
+    paths: withOtherwise({
       '/gateway/login': {
         post: {
           ...bearer,
@@ -96,8 +97,8 @@ export function toOpenApi(options: OpenApiOptions): Json {
       ...(options.hasPull && toPullPaths(reads)),
       ...(options.hasConnect && toConnectPaths()),
       ...(hasBind && toBindPaths(options)),
-      ...(hasIntake && toIntakePaths(options)),
-    },
+      ...(hasIntake && toIntakePaths({ isDeprecated, refused: denied(options)[401] })),
+    }),
     components: {
       schemas: toComponents(options),
       securitySchemes: {
@@ -151,7 +152,7 @@ function toBindPaths(options: OpenApiOptions): Json {
 
 const outage = {
   429: { description: 'Too many requests of this address in this second; no body' },
-  503: { description: 'Outage or maintenance; no body' },
+  ...outageOf(),
 } as const
 
 function json(name: string): Json {
@@ -188,9 +189,14 @@ function denied({ errorStyle, unknownStatus }: OpenApiOptions): Json {
 }
 
 /** Schemas by name, including the ones that they refer to. */
-function toComponents({ hasReads, hasPull, required }: OpenApiOptions): Json {
+function toComponents({ hasReads, hasPull, hasIntake, required }: OpenApiOptions): Json {
   const customer = customerSchemaBy({ required })
-  const used = { customer, ...bodies, ...(hasReads && readSchemas), ...(hasPull && pulledSchemas) }
+  const used = {
+    ...{ customer, ...bodies },
+    ...(hasReads && readSchemas),
+    ...(hasPull && pulledSchemas),
+    ...(hasIntake && intakeSchemas),
+  }
   const outputs = Object.values(used).map((schema) =>
     z.toJSONSchema(schema, { io: 'output', override: leaveOpen }),
   )

@@ -10,7 +10,17 @@ interface Schema {
 }
 
 /** Of them nothing follows for a value here: texts for people, and limits of numbers and texts. */
-const silent = ['description', 'minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'default']
+const silent = [
+  'description',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'pattern',
+  'format',
+  'readOnly',
+  'default',
+]
 const judged = [
   ...['$ref', 'type', 'anyOf', 'enum', 'items', 'properties', 'required'],
   'additionalProperties',
