@@ -130,7 +130,11 @@ export async function copyBack(copying: Copying): Promise<BackupManifest> {
   const { from } = copying
   const manifest = await readManifest(from)
   for (const [path, , sha256] of manifest.files) {
-    const copied = await copyFlushed(copying, path)
+    const copied = await ifThere(copyFlushed(copying, path))
+    if (copied === undefined) {
+      const detail = `${join(from, path)} is missing in the backup; use another backup`
+      throw new Fault('CONFIG', detail)
+    }
     if (copied.sha256 === sha256) continue
     const detail = `${join(from, path)} was altered after the backup was taken: its sha256 differs`
     throw new Fault('CONFIG', `${detail}; use another backup`)

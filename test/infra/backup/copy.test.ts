@@ -1,7 +1,7 @@
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { partsOf } from '../../../infra/backup/copy.js'
+import { copyBack, copyParts, partsOf } from '../../../infra/backup/copy.js'
 import { sourceSettings } from '../../../schemas/settings/source.js'
 import { createFolder } from '../../rig/folder.js'
 
@@ -16,4 +16,18 @@ t.test('what a link leads to in the data folder is a part of a backup', async (t
   )
   const none = partsOf(home, { sources: [] })
   t.same(partsOf(home, { sources }).slice(none.length), ['rates', 'meters', 'out'])
+})
+
+t.test('a backup that lacks a file is refused', async (t) => {
+  const folder = createFolder(t)
+  const [home, to] = [join(folder, 'home'), join(folder, 'backup')]
+  mkdirSync(home)
+  for (const name of ['machine', 'profile.path']) writeFileSync(join(home, name), name)
+  const { signal: ending } = new AbortController()
+  await copyParts({ from: home, to, ending }, ['machine', 'profile.path'])
+  rmSync(join(to, 'profile.path'))
+  await t.rejects(copyBack({ from: to, to: join(folder, 'restored'), ending }), {
+    code: 'CONFIG',
+    detail: `${join(to, 'profile.path')} is missing in the backup; use another backup`,
+  })
 })
