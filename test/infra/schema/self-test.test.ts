@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { testEngine } from '../../../infra/schema/self-test.js'
-import type { Settings, Store } from '../../../pipeline/store/clickhouse.js'
+import type { Settings, Statement, Store } from '../../../pipeline/store/clickhouse.js'
+import { Fault } from '../../../schemas/fault.js'
 import { migratedStore } from '../../pipeline/customers/registering.js'
 import { statementText } from '../../rig/statements/statement-text.js'
 
@@ -53,4 +54,27 @@ for (const [what, [instead, detail]] of Object.entries(servers)) {
   t.test(`a server that ${what} is refused by what it does`, async (t) => {
     await t.rejects(testEngine({ ...store, ...instead }), { code: 'STORE_REFUSED', detail })
   })
+}
+
+const laterSteps = ['UPDATE', 'input(', ...['processes', 'mutations', 'replicas', 'detached_parts']]
+
+for (const right of laterSteps) {
+  t.test(
+    `a user who may not use ${right} is refused here, and not by the first file`,
+    async (t) => {
+      const denied = new Fault('STORE_REFUSED', `ACCESS_DENIED: ${right}`)
+      const refuse = (statement: Statement): void => {
+        if (statementText(statement).includes(right)) throw denied
+      }
+      const rows: Store['rows'] = async (statement) => {
+        refuse(statement)
+        return store.rows(statement)
+      }
+      const command: Store['command'] = async (statement, body) => {
+        refuse(statement)
+        return store.command(statement, body)
+      }
+      await t.rejects(testEngine({ ...store, rows, command }), denied)
+    },
+  )
 }
