@@ -106,8 +106,11 @@ export function createStore(
   wording: Wording = 'verbatim',
   { tracer, silentMsMax = silentMs, durability = 'majority' }: StoreOptions = {},
 ): Store {
+  // In `url` the client would take a path for a database that comes before the one named here.
+  const { origin, pathname } = new URL(address.url)
   const client = createClient({
-    url: address.url,
+    url: origin,
+    pathname,
     username: address.username,
     password: address.password,
     database: address.database,

@@ -79,3 +79,19 @@ t.test('an error after the first rows is an error, never fewer rows', async (t) 
   await t.rejects(store.rows(statement), { code: /^STORE_(REFUSED|UNREACHABLE)$/ })
   await t.rejects(store.stream(statement, 'CSV').then((stream) => text(stream as Readable)))
 })
+
+t.test('a path of the address is that of a proxy, and names no other database', async (t) => {
+  const behindPath: Handling = async (from, to, pass) => {
+    const [, path, query] = /^(.*?)(\?.*)?$/.exec(from.url ?? '') ?? []
+    if (path !== '/proxied') return void to.writeHead(404).end()
+    from.url = `/${query}`
+    const answer = await pass()
+    answer.pipe(to.writeHead(answer.statusCode ?? 500, answer.headers))
+  }
+  const url = `${await createProxy(t, engine.url, behindPath)}/proxied`
+  await client.command({ query: 'CREATE DATABASE IF NOT EXISTS proxied' })
+  const { user: username, password } = writer
+  const store = createStore({ url, username, password, database: 'default' })
+  t.teardown(store.close)
+  t.same(await store.rows({ sql: sql`SELECT currentDatabase() AS at` }), [{ at: 'default' }])
+})
