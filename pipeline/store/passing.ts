@@ -1,10 +1,12 @@
 /**
- * Errors of ClickHouse that pass by themselves, by code, each with its name and why. A statement that
- * failed with one of them is repeated for as long as it takes; inserts carry tokens, so that one which
- * was carried out all the same counts once.
+ * Errors of ClickHouse that pass by themselves, or when an administrator lifts a limit, by code, each with
+ * its name and why. A statement that failed with one of them is repeated for as long as it takes; inserts
+ * carry tokens, so that one which was carried out all the same counts once.
  */
 export const passingErrors: ReadonlyMap<string, string> = new Map([
+  ['158', 'TOO_MANY_ROWS: more than the limit of the user'],
   ['159', 'TIMEOUT_EXCEEDED: the server was too busy'],
+  ['191', 'SET_SIZE_LIMIT_EXCEEDED: more than the limit of the user'],
   ['201', 'QUOTA_EXCEEDED: until the interval of the quota ends'],
   ['202', 'TOO_MANY_SIMULTANEOUS_QUERIES: the server is too busy'],
   ['203', 'NO_FREE_CONNECTION: to another server of the cluster'],
@@ -19,7 +21,9 @@ export const passingErrors: ReadonlyMap<string, string> = new Map([
   ['285', 'TOO_FEW_LIVE_REPLICAS: too few for a majority'],
   ['286', 'UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE: an earlier insert waits for a majority'],
   ['289', 'REPLICA_IS_NOT_IN_QUORUM: the replica lags'],
+  ['307', 'TOO_MANY_BYTES: more than the limit of the user'],
   ['319', 'UNKNOWN_STATUS_OF_INSERT: Keeper was lost while rows were committed'],
   ['394', 'QUERY_WAS_CANCELLED: by a person, or because the server shuts down'],
+  ['396', 'TOO_MANY_ROWS_OR_BYTES: more than the limit of the user'],
   ['999', 'KEEPER_EXCEPTION: Keeper was lost'],
 ])

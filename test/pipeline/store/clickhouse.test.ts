@@ -89,6 +89,15 @@ t.test('with a server', async (t) => {
     t.same([await store.rows({ sql }), await other.rows({ sql })], [rows, rows])
   })
 
+  t.test('a limit of the user is worth a retry: without it the statement succeeds', async (t) => {
+    const sql = 'SELECT number FROM numbers(9) WHERE number IN (SELECT number FROM numbers(9))'
+    const limits = ['max_rows_to_read', 'max_bytes_to_read', 'max_result_rows', 'max_rows_in_set']
+    for (const limit of limits) {
+      const statement = { sql, settings: { [limit]: 1 } }
+      await t.rejects(store.rows(statement), { code: 'STORE_UNREACHABLE' }, limit)
+    }
+  })
+
   t.test('as many identifiers travel as no URL could hold', async (t) => {
     const ids = Array.from(
       { length: 20_000 },
