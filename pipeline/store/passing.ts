@@ -24,6 +24,5 @@ export const passingErrors: ReadonlyMap<string, string> = new Map([
   ['307', 'TOO_MANY_BYTES: more than the limit of the user'],
   ['319', 'UNKNOWN_STATUS_OF_INSERT: Keeper was lost while rows were committed'],
   ['394', 'QUERY_WAS_CANCELLED: by a person, or because the server shuts down'],
-  ['396', 'TOO_MANY_ROWS_OR_BYTES: more than the limit of the user'],
   ['999', 'KEEPER_EXCEPTION: Keeper was lost'],
 ])

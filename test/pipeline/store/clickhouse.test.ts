@@ -91,7 +91,7 @@ t.test('with a server', async (t) => {
 
   t.test('a limit of the user is worth a retry: without it the statement succeeds', async (t) => {
     const sql = 'SELECT number FROM numbers(9) WHERE number IN (SELECT number FROM numbers(9))'
-    const limits = ['max_rows_to_read', 'max_bytes_to_read', 'max_result_rows', 'max_rows_in_set']
+    const limits = ['max_rows_to_read', 'max_bytes_to_read', 'max_rows_in_set']
     for (const limit of limits) {
       const statement = { sql, settings: { [limit]: 1 } }
       await t.rejects(store.rows(statement), { code: 'STORE_UNREACHABLE' }, limit)
