@@ -11,14 +11,21 @@ export interface IntakeRouteOptions {
   readonly senderOf: (request: GatewayRequest) => Promise<string | undefined>
 }
 
+const notEncoded =
+  'send without Content-Encoding; a packed file has a name that ends with .gz or .zip'
+
 /** The routes that receive files and rows. */
 export function createIntakeRoutes(options: IntakeRouteOptions): readonly Route[] {
   const mutual = { access: 'mutual' } as const
   const guarded = (create: (sender: string) => RouteHandler): RouteHandler => {
     return async (request, at) => {
       const sender = await options.senderOf(request)
-      if (sender !== undefined) return create(sender)(request, at)
-      return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
+      if (sender === undefined) {
+        return { kind: 'denied', denial: 'token', reason: 'basic authentication' }
+      }
+      const coding = request.field?.('content-encoding') ?? 'identity'
+      if (coding !== 'identity') return wrongRequest(notEncoded)
+      return create(sender)(request, at)
     }
   }
   const { intake } = options
@@ -79,8 +86,9 @@ function toName(rest: string): string {
   }
 }
 
+/** Of a dictionary with one or more digests. */
 function toHash(field: string | undefined): string | undefined {
-  const text = /^sha-256=:([A-Za-z0-9+/]{43}=):$/.exec(field ?? '')?.[1]
+  const text = /(?:^|,) *sha-256=:([A-Za-z0-9+/]{43}=): *(?:,|$)/.exec(field ?? '')?.[1]
   return text && Buffer.from(text, 'base64').toString('hex')
 }
 
