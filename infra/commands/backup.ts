@@ -57,6 +57,9 @@ export async function restoreCommand(
 ): Promise<number> {
   refuseServer(context)
   const path = resolve(context.homePath)
+  if (liesIn(path, resolve(folder))) {
+    throw new Fault('CONFIG', `${path} lies in the backup ${resolve(folder)}; name another --home`)
+  }
   const old = erasuresOf === undefined ? undefined : openExisting(erasuresOf)
   const restored = await fillNew(path, (part) => restoreInto(context, part, { folder, old }))
   const { takenAt, found, replayed, ended, numbered, source, files } = restored

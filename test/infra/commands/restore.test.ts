@@ -97,6 +97,9 @@ t.test('a restore beside the running original says so, and overwrites nothing', 
   if (existsSync(gone)) renameSync(gone, home)
   const inside = await tieline('backup', join(home, 'archive/backup'), '--home', home)
   t.match(inside, { code: 1, stderr: /lies in .*archive, which is backed up; name a folder out/ })
+  const within = await tieline('restore', backup, '--home', join(backup, 'restored'))
+  t.match(within, { code: 1, stderr: /restored lies in the backup .*; name another --home/ })
+  t.notOk(existsSync(join(backup, 'restored')))
   const { child } = await startUntil('Ctrl-C', 'up', '--home', home)
   const drill = ['restore', backup, '--home', join(folder, 'drill')]
   const refused = await tieline(...drill, '--erasures-of', home)
