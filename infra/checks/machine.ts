@@ -81,10 +81,15 @@ function intake(context: Context): CheckResult {
   return bad(printable(detail), 'set intake in the profile again, until they are loaded')
 }
 
-async function ports(): Promise<CheckResult> {
+async function ports({ external }: Context): Promise<CheckResult> {
+  const own = [
+    ...(external.clickhouseUrl === undefined ? [8123] : []),
+    ...(external.redisUrl === undefined ? [6379] : []),
+  ]
+  if (own.length === 0) return skipped('CLICKHOUSE_URL and REDIS_URL are set')
   const taken: number[] = []
-  for (const port of [8123, 6379]) if (!(await isPortFree(port))) taken.push(port)
-  if (taken.length === 0) return good('8123 and 6379 are free')
+  for (const port of own) if (!(await isPortFree(port))) taken.push(port)
+  if (taken.length === 0) return good(`${own.join(' and ')} ${own.length > 1 ? 'are' : 'is'} free`)
   return good(`${taken.join(' and ')} in use; Tieline uses the next free port and reports it`)
 }
 

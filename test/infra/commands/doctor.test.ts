@@ -83,6 +83,7 @@ t.test('doctor names the variable of a file that is missing', async (t) => {
   const child = spawn(process.execPath, [program, 'doctor'], { cwd: createFolder(t), env })
   const said = await text(child.stdout)
   t.match(said, /✗ ClickHouse +CONFIG: CLICKHOUSE_CA_FILE \/gone\.pem cannot be read; fix/)
+  t.match(said, /ports +6379 (is free|in use)/, 'the port of its own ClickHouse is not asked about')
 })
 
 t.test('doctor asks the MDM of a profile, and so does its probe', async (t) => {
