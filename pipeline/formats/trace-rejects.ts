@@ -5,7 +5,7 @@ import { inflate } from '../files/inflate.js'
 import { landedFolder } from '../files/landing.js'
 import type { FileState } from '../ledger/file-state.js'
 import { sql } from '../store/sql.js'
-import { rawCharactersMax } from '../usage/row-path.js'
+import { shownRow } from '../usage/row-path.js'
 import type { SentRecord } from './format.js'
 import { openFile } from './formats.js'
 import { firstPlainLine, plainLinesOf } from './plain-rows.js'
@@ -87,5 +87,5 @@ function toTraced(reject: StoredReject, { line, raw, refused }: SentRecord): obj
     code: refused.code,
     detail: refused.detail,
   }
-  return { ...reject, ...reason, sent_line: line, sent: raw.slice(0, rawCharactersMax) }
+  return { ...reject, ...reason, sent_line: line, sent: shownRow(raw) }
 }

@@ -217,7 +217,7 @@ export function escapeTab(text: string): string {
 const escapes: Readonly<Record<string, string>> = { '\t': 't', '\n': 'n', '\r': 'r' }
 
 /** So much of a rejected row as is shown. */
-function shownRow(raw: string): string {
+export function shownRow(raw: string): string {
   return raw.slice(0, rawCharactersMax).replace(/[\uD800-\uDBFF]$/, '')
 }
 

@@ -195,6 +195,10 @@ t.test('rows of a mapped file are judged as those of the plain layout', async (t
     { line: 53, column: 'TimeStamp', code: 'NONEXISTENT_TIME', row: 'MC,2026-03-08 02:15,1' },
     { line: 54, column: 'TotalUnit', code: 'NOT_A_NUMBER', row: 'MC,2026-11-02 00:00,x' },
   ])
+  const row = `MC,2026-11-02 00:30,${'x'.repeat(979)}`
+  const long = await checked([...rows, `${row}💡`, ''].join('\n'), 'DEMO_03112026_Electric_3.csv')
+  t.match(long?.badRows[2], { line: 55, code: 'NOT_A_NUMBER' })
+  t.equal(long?.badRows[2]?.row, row, 'no character is cut in two')
   const unended = await checked(rows.slice(0, 40).join('\n'), 'DEMO_03112026_Electric_2.csv')
   t.match(unended?.badRows, [{ line: 40, code: 'MAYBE_CUT', row: rows[39] }])
 })

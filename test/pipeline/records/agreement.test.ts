@@ -13,6 +13,7 @@ import { loadTasks } from '../../../pipeline/steps/forward.js'
 import { loadAndBalance } from '../../../pipeline/steps/load.js'
 import { id, join as joined, sql } from '../../../pipeline/store/sql.js'
 import { dropStaging, stagingOf } from '../../../pipeline/store/staging.js'
+import { shownRow } from '../../../pipeline/usage/row-path.js'
 import { feedNames, recordFeedOf } from '../../../schemas/feed.js'
 import { type ChunkFormat, chunkFormats } from '../../../schemas/manifest.js'
 import { formatQuantity } from '../../../schemas/quantity.js'
@@ -48,7 +49,7 @@ function expected(feed: RecordFeed, { text, extra }: HostileFile) {
     micros += rawQuantity(raw, rules).micros
     if (verdict.outcome === 'rejected') {
       const { column: column_name, code, detail } = verdict
-      rejects.push({ line, column_name, code, detail, raw: raw.slice(0, 1_000) })
+      rejects.push({ line, column_name, code, detail, raw: shownRow(raw) })
       continue
     }
     const values = feed.columns.map((name) => [storeColumn(name), verdict.row[name]])
