@@ -144,7 +144,9 @@ function createProcess(t: Test): Mortal {
 }
 
 async function endsEqual(t: Test, platform: Mortal, deathsMin: number): Promise<void> {
-  while (platform.deaths() < deathsMin) {
+  let compared = 0
+  // At the end of some batches everybody has moved away.
+  while (platform.deaths() < deathsMin || compared === 0) {
     batch++
     const done: string[] = []
     for (const name of names) {
@@ -156,7 +158,7 @@ async function endsEqual(t: Test, platform: Mortal, deathsMin: number): Promise<
     await platform.pull()
     const view = await expected()
     t.same(Object.fromEntries(platform.rows()), Object.fromEntries(view), done.join())
-    t.ok(view.size > 0, `${view.size} reads, ${platform.deaths()} deaths`)
+    compared += view.size
   }
 }
 
