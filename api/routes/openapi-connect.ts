@@ -1,10 +1,9 @@
 import { espiRoot, windowQuerySchema } from '../../schemas/gateway/connect.js'
-import { type Json, outageOf, toParameters } from './openapi-parts.js'
+import { type Json, jsonOf, outageOf, toParameters } from './openapi-parts.js'
 
 const challenge = { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } } as const
-const wrong = { schema: { $ref: '#/components/schemas/WrongRequest' } } as const
 const refused = {
-  400: { description: 'The query is invalid', content: { 'application/json': wrong } },
+  400: { description: 'The query is invalid', content: jsonOf('WrongRequest') },
   401: { description: 'No token, or one that proves nothing; no body', ...challenge },
   403: {
     ...challenge,
@@ -14,11 +13,11 @@ const refused = {
   404: { description: "Not a resource of the token's subscription; no body" },
 } as const
 const busy = {
+  ...outageOf(),
   429: {
     description:
       'Too many requests of this address, or for this customer at the same time; no body',
   },
-  ...outageOf(),
 } as const
 
 /** The resources of Green Button Connect My Data; ESPI fixes their paths, which have no version of the gateway. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { pushedColumns } from '../../schemas/gateway/pushed-rows.js'
 import { receiptSchema } from '../../schemas/receipt.js'
-import { type Json, outageOf } from './openapi-parts.js'
+import { type Json, jsonOf, outageOf } from './openapi-parts.js'
 
 const receipt = z.string().describe('The path of the receipt')
 /** Schemas of what the intake answers. */
@@ -19,14 +19,12 @@ const inHeader = (name: string, isRequired: boolean, description: string): Json 
   description,
   schema: { type: 'string' },
 })
-const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
-const json = (schema: Json): Json => ({ 'application/json': { schema } })
-const detail = json(ref('WrongRequest'))
+const detail = jsonOf('WrongRequest')
 const durable = (name: string): Json => ({
   202: {
     description: 'The data is durable; Location is the URL of its receipt',
     headers: { Location: { schema: { type: 'string' } } },
-    content: json(ref(name)),
+    content: jsonOf(name),
   },
 })
 const file = { description: 'The content of the file', content: { 'application/octet-stream': {} } }
@@ -34,7 +32,6 @@ const file = { description: 'The content of the file', content: { 'application/o
 const refusedBy = (denied: unknown): Json => ({
   400: { description: 'The request is invalid', content: detail },
   401: denied,
-  429: { description: 'Too many requests of this address in this second; no body' },
   ...outageOf('Outage, not enough free disk space, or a file whose load has to end first'),
 })
 
@@ -85,7 +82,7 @@ export function toIntakePaths({ isDeprecated, refused: denied }: IntakePathsOpti
         responses: {
           200: {
             description: 'The receipt, or the progress of the file until there is one',
-            content: json({ anyOf: [ref('Receipt'), ref('Progress')] }),
+            content: jsonOf('Receipt', 'Progress'),
           },
           404: { description: 'No file with this number or name has arrived' },
           ...refused,

@@ -12,8 +12,15 @@ export function toParameters(schema: z.ZodObject): readonly Json[] {
   })
 }
 
-/** 503 with what else it may mean here. */
+/** A body in JSON of the schema of that name, or of one of several. */
+export function jsonOf(...names: readonly string[]): Json {
+  const schemas = names.map((name) => ({ $ref: `#/components/schemas/${name}` }))
+  return { 'application/json': { schema: schemas.length > 1 ? { anyOf: schemas } : schemas[0] } }
+}
+
+/** Too many requests, and 503 with what else it may mean here. */
 export const outageOf = (description = 'Outage or maintenance'): Json => ({
+  429: { description: 'Too many requests of this address in this second; no body' },
   503: {
     description: `${description}; no body`,
     headers: {

@@ -7,7 +7,7 @@ import {
   usageQuerySchema,
   usageSchema,
 } from '../../schemas/gateway/reads.js'
-import { type Json, toParameters } from './openapi-parts.js'
+import { type Json, jsonOf, toParameters } from './openapi-parts.js'
 
 /** Schemas of what is read. */
 export const readSchemas = { usageSchema, billsSchema } as const
@@ -108,6 +108,5 @@ export function toPullPaths({ isDeprecated, refused }: ReadPathsOptions): Json {
 }
 
 function found(name: string, description: string): Json {
-  const schema = { $ref: `#/components/schemas/${name}` }
-  return { 200: { description, headers: tag, content: { 'application/json': { schema } } } }
+  return { 200: { description, headers: tag, content: jsonOf(name) } }
 }

@@ -9,7 +9,7 @@ import type { ErrorStyle } from '../../schemas/settings/gateway.js'
 import { denials } from '../answer.js'
 import { toConnectPaths } from './openapi-connect.js'
 import { intakeSchemas, toIntakePaths } from './openapi-intake.js'
-import { outageOf, withOtherwise } from './openapi-parts.js'
+import { type Json, jsonOf, outageOf, withOtherwise } from './openapi-parts.js'
 import { pulledSchemas, readSchemas, toPullPaths, toReadPaths } from './openapi-reads.js'
 
 export interface OpenApiOptions {
@@ -30,8 +30,6 @@ export interface OpenApiOptions {
   /** Whether files and rows are accepted. */
   readonly hasIntake: boolean
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 const loginResult = z
   .object({ clientId: identifierSchema.describe('Permanent identifier of the customer') })
@@ -124,7 +122,7 @@ function toBindPaths(options: OpenApiOptions): Json {
         ...mutual,
         operationId: 'bind',
         summary: 'Bind a hub to a meter, or unbind it',
-        requestBody: { required: true, content: json('BindRequest') },
+        requestBody: { required: true, content: jsonOf('BindRequest') },
         responses: {
           ...good('BindResult', 'Completed or pending'),
           ...wrong(options),
@@ -150,21 +148,14 @@ function toBindPaths(options: OpenApiOptions): Json {
   }
 }
 
-const outage = {
-  429: { description: 'Too many requests of this address in this second; no body' },
-  ...outageOf(),
-} as const
-
-function json(name: string): Json {
-  return { 'application/json': { schema: { $ref: `#/components/schemas/${name}` } } }
-}
+const outage = outageOf()
 
 function good(name: string, description: string): Json {
-  return { 200: { description, content: json(name) } }
+  return { 200: { description, content: jsonOf(name) } }
 }
 
 const wrongRead = {
-  400: { description: 'The request is invalid', content: json('WrongRequest') },
+  400: { description: 'The request is invalid', content: jsonOf('WrongRequest') },
 } as const
 
 function wrong({ errorStyle }: OpenApiOptions): Json {
@@ -179,7 +170,7 @@ function denied({ errorStyle, unknownStatus }: OpenApiOptions): Json {
     const status = errorStyle === 'table' ? inTable : bareStatus
     byStatus.set(status, (byStatus.get(status) ?? new Set()).add(errorCode))
   }
-  const content = errorStyle === 'table' ? { content: json('ErrorModel') } : {}
+  const content = errorStyle === 'table' ? { content: jsonOf('ErrorModel') } : {}
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => {
       const description = `Refused, errorCode ${[...codes].join(', ')}`
