@@ -39,14 +39,15 @@ export function createArrive(ledger: Ledger, begin: (arrival: Arrival) => void):
     const found = await ledger.latest({ path })
     if (found === undefined) return undefined
     const state = await ledger.state(found.arrival)
-    if (state?.settledAt === undefined) return found.arrival
+    if (state?.settledAt === undefined) return found
     const isRefused = state.status === 'quarantined' || state.status === 'replaced'
     if (isRefused || isSchedule(state.feed)) return undefined
     if ((await ledger.published({ ...state, arrival: last })) === undefined) return undefined
-    return pushed === undefined || isSame(pushed, found) ? found.arrival : undefined
+    return pushed === undefined || isSame(pushed, found) ? found : undefined
   }
   const claimUnless = async (entry: FileEntry, isOfOthers: () => Promise<boolean>) => {
-    const known = () => find(entry.path, entry.source === pushSource ? entry : undefined)
+    const known = async () =>
+      (await find(entry.path, entry.source === pushSource ? entry : undefined))?.arrival
     const isRefused = async () => (await known()) !== undefined || (await isOfOthers())
     const claimed = await ledger.claimUnless(entry, isRefused)
     // Whoever claims it between the two questions makes it look like another's.
@@ -62,10 +63,9 @@ export function createArrive(ledger: Ledger, begin: (arrival: Arrival) => void):
   }
   return {
     find: async (path) => {
-      const number = await find(path)
-      const found = number === undefined ? undefined : await ledger.arrival(number)
-      if (found === undefined || !(await isCorrected(found))) return number
-      const detail = `arrival ${number} of ${found.name} is being loaded, and was corrected since`
+      const found = await find(path)
+      if (found === undefined || !(await isCorrected(found))) return found?.arrival
+      const detail = `arrival ${found.arrival} of ${found.name} is being loaded, and was corrected since`
       throw new Fault('FILE_AHEAD', `${detail}; send it again when its receipt is there`)
     },
     claim: async (source, file) => {
