@@ -9,7 +9,7 @@ export interface Lease {
   /** Whether the connection has the database and the settings of the call already. */
   readonly isSet: boolean
   /** Closes the connection, or returns it to its session; one that the call left as it was, to later calls. */
-  release(isAsBefore: boolean): Promise<void>
+  release(isAsBefore?: boolean): Promise<void>
 }
 
 interface Session {
@@ -75,7 +75,7 @@ function keptLease(engine: Engine, kept: Kept[], key: string): Lease {
   const at = kept.findLastIndex((one) => one.key === key)
   const found = at < 0 ? undefined : kept.splice(at, 1)[0]?.connection
   const connection = found ?? engine.connect()
-  const release = async (isAsBefore: boolean): Promise<void> => {
+  const release = async (isAsBefore = false): Promise<void> => {
     if (!isAsBefore) return connection.close()
     kept.push({ connection, key })
     if (kept.length > keptMax) kept.shift()?.connection.close()
@@ -94,7 +94,7 @@ export async function onFreshLease<T>(
   use: (connection: Connection) => Promise<T>,
 ): Promise<T> {
   const { connection, release } = freshLease(engine)
-  return use(connection).finally(() => release(false))
+  return use(connection).finally(release)
 }
 
 function enter(engine: Engine, sessions: Map<string, Session>, request: SessionRequest): Session {

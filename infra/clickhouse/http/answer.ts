@@ -9,7 +9,7 @@ import { freshLease, type Sessions } from '../sessions.js'
 import { errorForReader } from '../sql/hidden.js'
 import type { OwnKill } from '../sql/kill.js'
 import { commentOf, prepare } from '../sql/session-settings.js'
-import { leavesSession, stringLiteral } from '../sql/statement.js'
+import { keepsSession, stringLiteral } from '../sql/statement.js'
 import type { StoreUser } from './auth.js'
 import type { Body } from './body.js'
 import type { Call } from './call.js'
@@ -110,7 +110,7 @@ async function runLeased(
       onSummary,
     }
     const rest = await run(context, work, body)
-    isAsBefore = isPlain && leavesSession(call.query)
+    isAsBefore = isPlain && keepsSession(call.query)
     return rest
   } finally {
     await lease.release(isAsBefore)
@@ -137,7 +137,7 @@ export async function answerKill(
     setFormat(reply, format)
     await reply.end(bytes)
   } finally {
-    await lease.release(false)
+    await lease.release()
     leave()
   }
 }

@@ -30,10 +30,10 @@ export function startsWith(sql: string, verb: string): boolean {
 }
 
 /**
- * Whether a statement leaves the settings, the database and the temporary tables of its connection as
- * they were.
+ * Whether the settings, the database and the temporary tables of a connection stay as they were behind a
+ * statement.
  */
-export function leavesSession(sql: string): boolean {
+export function keepsSession(sql: string): boolean {
   const words: string[] = []
   for (const { start, end } of tokensOf(sql)) {
     words.push(sql.slice(start, end).toUpperCase())
