@@ -13,7 +13,6 @@ import { loadTasks } from '../../../pipeline/steps/forward.js'
 import { loadAndBalance } from '../../../pipeline/steps/load.js'
 import { id, join as joined, sql } from '../../../pipeline/store/sql.js'
 import { dropStaging, stagingOf } from '../../../pipeline/store/staging.js'
-import { shownRow } from '../../../pipeline/usage/row-path.js'
 import { feedNames, recordFeedOf } from '../../../schemas/feed.js'
 import { type ChunkFormat, chunkFormats } from '../../../schemas/manifest.js'
 import { formatQuantity } from '../../../schemas/quantity.js'
@@ -49,7 +48,9 @@ function expected(feed: RecordFeed, { text, extra }: HostileFile) {
     micros += rawQuantity(raw, rules).micros
     if (verdict.outcome === 'rejected') {
       const { column: column_name, code, detail } = verdict
-      rejects.push({ line, column_name, code, detail, raw: shownRow(raw) })
+      // At most 1,000 characters, and no half of one.
+      const shown = raw.slice(0, 1_000).replace(/[\uD800-\uDBFF]$/u, '')
+      rejects.push({ line, column_name, code, detail, raw: shown })
       continue
     }
     const values = feed.columns.map((name) => [storeColumn(name), verdict.row[name]])
