@@ -1,11 +1,6 @@
 import t from 'tap'
 import { readUsage } from '../../../api/reads/usage/usage.js'
-import {
-  endClients,
-  learnAccounts,
-  register,
-  renewAll,
-} from '../../../pipeline/customers/registrations.js'
+import { endClients, register, renewAll } from '../../../pipeline/customers/registrations.js'
 import { metersInRecords } from '../../../pipeline/customers/stored-facts.js'
 import { batchesOf } from '../../../pipeline/store/batches.js'
 import { sql } from '../../../pipeline/store/sql.js'
@@ -27,7 +22,7 @@ import {
   wallAt,
 } from './histories.js'
 import { currentReads, ownersOf } from './owners.js'
-import { publishFile, publishReads, registeringAt, withoutStaging } from './registering.js'
+import { learnStaged, publishFile, publishReads, registeringAt } from './registering.js'
 
 const rig = await billRig(t)
 const { store } = rig
@@ -93,7 +88,7 @@ async function take(step: Step, { batch, order, first, from }: Taking): Promise<
       (history.usage[step.file] ?? []).map((read) => toRead(read, prefix)),
     )
     await publishReads(store, arrival, reads)
-    await learnAccounts(context, withoutStaging(arrival))
+    await learnStaged(context, arrival, reads)
     return
   }
   const table = step.file === usageFiles ? 'billing_period_row' : 'termination_row'

@@ -4,9 +4,11 @@ import { readStatements } from '../../../infra/schema/migrate.js'
 import { readableOf } from '../../../infra/schema/views/grants.js'
 import { onFreePort } from '../../../infra/stack/port.js'
 import type { NamedFile } from '../../../pipeline/customers/account-meters.js'
+import { learnAccounts } from '../../../pipeline/customers/registrations.js'
 import type { RegisterContext } from '../../../pipeline/customers/renewal.js'
 import { createStore, type Store } from '../../../pipeline/store/clickhouse.js'
 import { sql, typed } from '../../../pipeline/store/sql.js'
+import { createReads, dropTables } from '../../../pipeline/store/staging.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createZone } from '../../../schemas/time/zone.js'
@@ -169,4 +171,21 @@ export async function publishFile(store: Store, file: PublishedFile): Promise<vo
 /** A published file whose staging is gone, as `learnAccounts` takes it. */
 export function withoutStaging(arrival: number): readonly NamedFile[] {
   return [{ arrival, decision: 0, groupId: 0, attaches: `staging_${arrival}_whole_0` }]
+}
+
+/**
+ * Learns the accounts of a file from its staging: the store may have merged away reads that another file
+ * has replaced.
+ */
+export async function learnStaged(
+  context: RegisterContext,
+  arrival: number,
+  reads: readonly ReadAt[],
+): Promise<void> {
+  const { store } = context
+  const attaches = `staging_${arrival}_whole_0`
+  await store.command(createReads(attaches))
+  await store.insert(attaches, toReadRows(arrival, reads))
+  await learnAccounts(context, [{ arrival, decision: 0, groupId: arrival, attaches }])
+  await dropTables(store, [attaches])
 }
