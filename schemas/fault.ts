@@ -74,7 +74,7 @@ export const faultCodes = {
     'The source rejected a request. Fix what the message names; the request is retried automatically.',
   ),
   STORE_UNREACHABLE: passing(
-    'No response from ClickHouse. Check that it is up and that its address is right.',
+    'No response from ClickHouse, or it cannot serve now. Check that it is up and that its address is right. Where the message or the log names a right, a password or a limit, change it for the user.',
   ),
   STORE_BUSY: passing(
     'ClickHouse did not answer this query in time: it is busy, or silent for less than 30 seconds. The figures follow when it answers; system.processes lists what it runs.',

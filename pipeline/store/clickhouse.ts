@@ -4,7 +4,7 @@ import { ClickHouseError, ClickHouseLogLevel, createClient } from '@clickhouse/c
 import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { Tracer } from '../../schemas/tracer.js'
 import type { TlsFiles } from '../tls-files.js'
-import { passingErrors } from './passing.js'
+import { passingErrors, withdrawnErrors } from './passing.js'
 import {
   type Durability,
   durabilitySettings,
@@ -79,7 +79,7 @@ const onOneServer = /\b(staging_\d+_|bill_[a-z]+_\d)/
 /**
  * How much of the engine's message a fault repeats. Messages quote rows, parameters and constraints:
  * what is logged, queued or written to receipts is `discreet`, with code and name alone. `verbatim` is
- * for a person who queries the store directly.
+ * for a person who queries the store directly, and is refused at once what jobs wait for: `withdrawnErrors`.
  */
 export type Wording = 'verbatim' | 'discreet'
 
@@ -239,7 +239,7 @@ export function toStoreFault(
   const named = shownOf(statement)
   const cause = wording === 'verbatim' ? { cause: error } : {}
   if (error instanceof ClickHouseError) {
-    return new Fault(codeOf(error), `${reasonOf(error, wording)}; in: ${named}`, cause)
+    return new Fault(codeOf(error, wording), `${reasonOf(error, wording)}; in: ${named}`, cause)
   }
   const name = nameOf(error)
   const reason =
@@ -254,12 +254,13 @@ function shownOf(text: string): string {
   return text.replace(/\s+/g, ' ').slice(0, 120)
 }
 
-function codeOf({ code, message }: ClickHouseError): FaultCode {
+function codeOf({ code, message }: ClickHouseError, wording: Wording): FaultCode {
   if (code === notEnoughSpace || fullDisk.test(message)) return 'DISK_FULL'
   if (code === unfinished) return 'REPLICA_AWAY'
   if (code === noTables) return 'STAGING_LOST'
   if (code === unknownTable && onOneServer.test(message)) return 'STAGING_LOST'
-  return passingErrors.has(code) ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
+  const passes = passingErrors.has(code) || (wording === 'discreet' && withdrawnErrors.has(code))
+  return passes ? 'STORE_UNREACHABLE' : 'STORE_REFUSED'
 }
 
 function reasonOf({ code, type, message }: ClickHouseError, wording: Wording): string {

@@ -26,3 +26,15 @@ export const passingErrors: ReadonlyMap<string, string> = new Map([
   ['394', 'QUERY_WAS_CANCELLED: by a person, or because the server shuts down'],
   ['999', 'KEEPER_EXCEPTION: Keeper was lost'],
 ])
+
+/**
+ * What an administrator has changed of the user since the start, which tries both: files wait until it is given back,
+ * and none is refused for it.
+ */
+export const withdrawnErrors: ReadonlyMap<string, string> = new Map([
+  ['164', 'READONLY: the user may only read'],
+  ['192', 'UNKNOWN_USER: the user is gone'],
+  ['193', 'WRONG_PASSWORD: the password is another one'],
+  ['497', 'ACCESS_DENIED: a right is missing'],
+  ['516', 'AUTHENTICATION_FAILED: the user is gone, or the password is another one'],
+])

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createClickHouse } from '../../../infra/clickhouse/start.js'
 import { onFreePort } from '../../../infra/stack/port.js'
 import { createStore, toStoreFault, type Wording } from '../../../pipeline/store/clickhouse.js'
-import { passingErrors } from '../../../pipeline/store/passing.js'
+import { passingErrors, withdrawnErrors } from '../../../pipeline/store/passing.js'
 import { faultCodes } from '../../../schemas/fault.js'
 import { createFolder } from '../../rig/folder.js'
 import { createProxy, withProfile } from './proxy.js'
@@ -40,6 +40,17 @@ t.test(
       failed('60', 'UNKNOWN_TABLE', `Table ${table} does not exist`)
     t.match(unknown('tieline.staging_17_read'), { code: 'STAGING_LOST', retry: true })
     t.equal(unknown('tieline.usage_read').code, 'STORE_REFUSED')
+  },
+)
+
+t.test(
+  'jobs wait for a right or a password, and a person learns at once that it is missing',
+  async (t) => {
+    for (const [code, why] of withdrawnErrors) {
+      const [name = ''] = why.split(':')
+      t.equal(failed(code, name, 'any words', 'discreet').code, 'STORE_UNREACHABLE', name)
+      t.equal(failed(code, name, 'any words').code, 'STORE_REFUSED', name)
+    }
   },
 )
 
