@@ -21,6 +21,7 @@ import { createConsumer, createQueues } from './queues/bullmq.js'
 import { idsOf, type JobData, type JobName, jobId, registrationsMax } from './queues/jobs.js'
 import { clientsOf, joinsRegistrations, passesRegistrations } from './queues/register-turns.js'
 import { alone, keepRepeating } from './queues/repeat.js'
+import { createRest } from './queues/rest.js'
 import { runTogether } from './queues/together.js'
 import type { Tracing } from './queues/tracing.js'
 import { letPass } from './queues/wait.js'
@@ -76,8 +77,13 @@ const registersTogether = 100
 const fetchesAtOnce = 4
 const historiesAtOnce = 4
 
-/** A poll is a task where it finds something, registrations are one together. */
-const tasksOfTheirOwn: readonly JobName[] = ['poll', 'register']
+/**
+ * A poll and a sweep are tasks where they find something, registrations are one together, a look for bills may
+ * rest.
+ */
+const tasksOfTheirOwn: readonly JobName[] = ['poll', 'sweep', 'register', 'due']
+/** Steps that run although nothing has happened. */
+const idle: readonly JobName[] = ['poll', 'sweep', 'alert', 'due']
 
 /** Builds the context of the pipeline and one consumer for each queue. */
 export async function createWorker(options: WorkerOptions): Promise<{ close(): Promise<void> }> {
@@ -86,10 +92,11 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
   const polled = new Map<string, Remembered>()
   const begin = createBegin(context, (error) => logFailure(log, { job: 'backfill' }, error))
   const catchUp = createCatchUp(context.store)
-  const asTask = (task: string, step: () => Promise<void>) =>
+  const rest = createRest()
+  const asTask = <T>(task: string, step: () => Promise<T>) =>
     context.store.runTask(task, async () => {
       await catchUp()
-      await step()
+      return step()
     })
   const steps: { readonly [N in JobName]: (data: JobData<N>) => Promise<void> } = {
     poll: async ({ source }) => {
@@ -110,7 +117,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     settle: ({ arrival }) => settle(context, arrival),
     days: () => buildAllDays(context),
     reprocess: ({ arrival }) => reprocess(context, arrival),
-    sweep: () => sweep(context),
+    sweep: () => sweep(context, (step) => asTask('sweep', step)),
     retain: ({ night }) => retain(context, { night }),
     alert: async () => options.alert?.(),
     verify: async ({ night = false }) => {
@@ -124,10 +131,13 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       { most: registersTogether, joins: joinsRegistrations, passes: passesRegistrations },
     ),
     backfill: ({ meterId }) => backfill(context, meterId, begin),
-    due: async () => {
-      await queueDue(context)
-      await queueComparisons(context)
-    },
+    due: () =>
+      rest.look(() =>
+        asTask('due', async () => {
+          const hasBills = await queueDue(context)
+          return (await queueComparisons(context)) || hasBills
+        }),
+      ),
     bill: ({ v: _, ...period }) => billWhenDue(context, period),
     compare: ({ cycleId }) => compareWhenDue(context, cycleId),
   }
@@ -151,7 +161,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       run: async (data) => {
         const step: (data: JobData<N>) => Promise<void> =
           prefix === shared ? steps[name] : ownSteps[name as keyof typeof ownSteps]
-        if (tasksOfTheirOwn.includes(name)) return step(data)
+        if (prefix === shared && tasksOfTheirOwn.includes(name)) return step(data)
         // The run of a night and those of the hours write the same.
         const one = name === 'retain' || name === 'verify' ? name : jobId(name, data)
         const task = prefix === shared ? one : `${one}-${context.machine}`
@@ -170,6 +180,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       },
       onDone: (data, ms) => {
         options.onDone?.(name, ms)
+        if (!idle.includes(name)) rest.end()
         if ('arrival' in data) log.info({ job: name, ...idsOf(data), ms: Math.round(ms) }, 'done')
       },
     })

@@ -29,12 +29,14 @@ const togetherMax = 50_000
 
 /**
  * Queues a run for periods whose bills are due, also after the queue was lost: one for those with the same
- * days, which are computed together.
+ * days, which are computed together. Returns whether there are any.
  */
-export async function queueDue(context: DueContext): Promise<void> {
-  for (const { cycleId, first: start } of await findDue(context, { isOneOfEach: true })) {
+export async function queueDue(context: DueContext): Promise<boolean> {
+  const due = await findDue(context, { isOneOfEach: true })
+  for (const { cycleId, first: start } of due) {
     await context.queues.add('bill', { v: 1, cycleId, start })
   }
+  return due.length > 0
 }
 
 /**

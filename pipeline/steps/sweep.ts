@@ -21,11 +21,18 @@ import { queueReprocessing, reprocessActsOpen } from './reprocess.js'
 /**
  * Queues every unfinished file of the ledger again, by the same rule by which steps follow each
  * other. If nothing was lost, the ids of the jobs make that harmless. Claims of held reads are queued
- * too, and changes of ownership whose worker died are published. What there is to do is asked at once.
+ * too, and changes of ownership whose worker died are published. What there is to do is asked at once,
+ * and only where there is something a task is begun.
  */
-export async function sweep(context: PipelineContext): Promise<void> {
+export async function sweep(
+  context: PipelineContext,
+  asTask: (step: () => Promise<void>) => Promise<void> = (step) => step(),
+): Promise<void> {
   const found = await haveRows(context.store, steps)
-  for (const [at, { run }] of steps.entries()) if (found.has(at)) await run(context)
+  if (found.size === 0) return
+  await asTask(async () => {
+    for (const [at, { run }] of steps.entries()) if (found.has(at)) await run(context)
+  })
 }
 
 interface SweepStep {

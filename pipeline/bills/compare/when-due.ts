@@ -13,11 +13,11 @@ interface CycleDue extends Pick<RunFailure, 'failures' | 'since' | 'retryAt'> {
   readonly cycleId: string
 }
 
-/** Queues a comparison of rates for each cycle of which one is due. */
-export async function queueComparisons(context: DueContext): Promise<void> {
-  for (const { cycleId } of await findDue(context)) {
-    await context.queues.add('compare', { v: 1, cycleId })
-  }
+/** Queues a comparison of rates for each cycle of which one is due. Returns whether there are any. */
+export async function queueComparisons(context: DueContext): Promise<boolean> {
+  const due = await findDue(context)
+  for (const { cycleId } of due) await context.queues.add('compare', { v: 1, cycleId })
+  return due.length > 0
 }
 
 /**
