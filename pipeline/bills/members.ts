@@ -21,7 +21,8 @@ interface Gathering extends Pick<BillRuns, 'period' | 'runs'> {
  * reads are assigned one by one.
  * A bill is of the clients to whom all of its reads belong. The unit of a meter that changes inside the
  * days names both: no rate is priced so, and the reads do not add up.
- * `holds_none` says whether reads without an account are the member's for all that is scanned.
+ * `holds_none` says whether reads without an account are the member's for all that is scanned. `begins_at` and `ends_at`
+ * are those of the tenancy, which may lie inside a day.
  */
 export async function gatherMembers(
   store: Store,
@@ -53,6 +54,7 @@ export async function gatherMembers(
         arrayExists(h -> h.1 = '' AND h.2 <= starts AND h.3 >= ends, holds) AS holds_none,
         arrayStringConcat(arrayDistinct(arrayMap(c -> multiIf(c.4 != '', c.4, meter_type = 'Gas', ${Gas}, ${Electric}), held)), ' and ') AS unit,
         first_day, last_day, rates,
+        toInt64(ifNull(toUnixTimestamp(valid_from), 0)) AS begins_at, toInt64(ifNull(toUnixTimestamp(valid_to), 4294967295)) AS ends_at,
         tenancies > 1 OR first_day != first OR last_day != last
           OR arrayExists(h -> (h.2 > starts AND h.2 < ends) OR (h.3 > starts AND h.3 < ends), holds) AS is_odd,
         toUInt32(dense_rank() OVER (ORDER BY first_day, last_day, rates)) AS plan

@@ -1,5 +1,5 @@
 import { pastDays } from '../../schemas/rating/projection.js'
-import { dayStarts, type Slots } from '../../schemas/rating/slots.js'
+import { dayStarts, type Slots, slotSeconds } from '../../schemas/rating/slots.js'
 import type { BillingRules } from '../../schemas/settings/billing.js'
 import type { Statement } from '../store/clickhouse.js'
 import { id, join, literal, type Sql, sql } from '../store/sql.js'
@@ -54,7 +54,7 @@ export interface Pricing {
 
 /** The members and their plans: subqueries or tables. */
 export interface Priced {
-  /** Rows of members, with their run, the number of a plan and the unit of the meter as `meter_unit`. */
+  /** Rows of members with their columns, their run, the number of a plan and the unit of the meter as `meter_unit`. */
   readonly members: Sql
   readonly plans: Sql
 }
@@ -165,14 +165,22 @@ function energyOf(pricing: Pricing): Sql {
           ${join(priced, sql`, `)}) AS energy`
 }
 
-/** Which bills can be priced, and how many intervals they should have. */
+/**
+ * Which bills can be priced, and how many intervals they should have: those that start within the
+ * tenancy, which may begin and end inside a day.
+ */
 function outcomesOf({ rules, slots, lastActual }: Pricing): readonly Sql[] {
   const firstDay = slots.periodDay[0] as number
   const starts = [...dayStarts(slots), slots.count]
+  const slotFrom = (instant: string) =>
+    sql`slots_each * intDiv(intDiv(${id(instant)} - ${literal(slots.startsAt - slotSeconds + 1)}, ${literal(slotSeconds)}) - first_slot + slots_each - 1, slots_each)`
   return [
-    sql`${literal(starts)} AS day_starts, least(last_day, ${literal(lastActual)}) AS actual_day`,
-    sql`day_starts[actual_day - ${literal(firstDay)} + 2] - day_starts[first_day - ${literal(firstDay)} + 1] AS slots`,
-    sql`toUInt32(multiIf(is_empty OR actual_day < first_day, 0, seconds >= 86400, actual_day - first_day + 1, intDiv(slots * 900, seconds))) AS expected`,
+    sql`${literal(starts)} AS day_starts, least(last_day, ${literal(lastActual)}) AS actual_day,
+        greatest(intDiv(seconds, ${literal(slotSeconds)}), 1) AS slots_each`,
+    sql`toInt64(day_starts[first_day - ${literal(firstDay)} + 1]) AS first_slot,
+        day_starts[actual_day - ${literal(firstDay)} + 2] - first_slot AS slots_of_days`,
+    sql`greatest(least(${slotFrom('ends_at')}, slots_of_days) - greatest(${slotFrom('begins_at')}, 0), 0) AS slots`,
+    sql`toUInt32(multiIf(is_empty OR actual_day < first_day, 0, seconds >= 86400, actual_day - first_day + 1, intDiv(slots * ${literal(slotSeconds)}, seconds))) AS expected`,
     sql`multiIf(
           plan_status != '', plan_status,
           own_unit != unit, 'unit',
@@ -256,7 +264,7 @@ export function priceBills(pricing: Pricing): Statement {
   const { tables, rules } = pricing
   const source = joined(pricing, {
     members: sql`SELECT run, meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
-          first_day, last_day, plan
+          first_day, last_day, begins_at, ends_at, plan
         FROM ${id(tables.members)}`,
     plans: sql`bill_plan WHERE run IN ${runsOf(tables)}`,
   })

@@ -21,7 +21,7 @@ export function createCompared(compared: string): Statement {
 /** Every member under each rate of its commodity, and under its own whatever that is. */
 function tried({ members, variants }: RunTables): Sql {
   return sql`SELECT run, meter_id, external_site_id, account_number, client_id, client_ids, unit AS meter_unit,
-          first_day, last_day, rates[-1].1 AS own_rate_code, rate_code, c.plan AS plan
+          first_day, last_day, begins_at, ends_at, rates[-1].1 AS own_rate_code, rate_code, c.plan AS plan
         FROM ${id(members)} AS m
         INNER JOIN (
           SELECT plan, rate_codes[1] AS rate_code, commodity, toInt32(start_date) AS from_day, toInt32(last_date) AS to_day

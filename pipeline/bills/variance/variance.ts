@@ -117,7 +117,7 @@ function priced(pricing: Pricing, open: Sql, variants: readonly NumberedCounterf
       sql`(${join([base, shiftBefore, shift, pricing, tier, plan].map(literal), sql`,`)})`,
   )
   const members = sql`SELECT m.run AS run, m.meter_id AS meter_id, m.external_site_id AS external_site_id, m.account_number AS account_number,
-          m.client_id AS client_id, m.unit AS meter_unit, m.first_day AS first_day, m.last_day AS last_day,
+          m.client_id AS client_id, m.unit AS meter_unit, m.first_day AS first_day, m.last_day AS last_day, m.begins_at AS begins_at, m.ends_at AS ends_at,
           c.v.3 AS shift, c.v.4 AS pricing, c.v.5 AS tier, c.v.6 AS plan,
           is_wanted, intervals_expected, billed_quantity, billed_cost, billed_tax, billed_fees
         FROM ${id(tables.members)} AS m

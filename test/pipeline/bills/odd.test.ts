@@ -45,6 +45,14 @@ await rig.read({ meter: 'moved', account: 'B1', from: january, quantities: stead
 await rig.read({ meter: 'moved', account: 'B2', from: second, quantities: steady('0.5', 2_016) })
 await rig.register(customer('moved', 'FLAT', { clientId: '3', accountNumber: 'B2' }))
 
+// One who moves in at noon of the fifth day.
+const hours = { meter: 'noon', seconds: 3_600 }
+await rig.register(customer('noon', 'FLAT', { clientId: '6', accountNumber: 'G1' }))
+await rig.read({ ...hours, account: 'G1', from: january, quantities: steady('1', 108) })
+const noon = '2026-01-05T17:00:00Z'
+await rig.read({ ...hours, account: 'G2', from: noon, quantities: steady('1', 636) })
+await rig.register(customer('noon', 'FLAT', { clientId: '7', accountNumber: 'G2' }))
+
 // Reads without an account, or with one that nobody knows.
 for (const meter of ['mixed', 'unnamed', 'unknown', 'elsewhere']) {
   await rig.registerAt(
@@ -146,6 +154,14 @@ t.test(
     ])
   },
 )
+
+t.test('who has a meter for a part of a day lacks no intervals of the rest', async (t) => {
+  const counts = 'status, intervals_expected AS expected, intervals_present AS present'
+  t.same(await billsOf(`account_number AS account, ${counts}, completeness`, 'noon'), [
+    { account: 'G1', status: 'computed', expected: 108, present: 108, completeness: 1 },
+    { account: 'G2', status: 'computed', expected: 636, present: 636, completeness: 1 },
+  ])
+})
 
 t.test('reads without an account are of who has the meter, unknown ones of nobody', async (t) => {
   const meters = ['elsewhere', 'mixed', 'unknown', 'unnamed']
