@@ -44,14 +44,19 @@ export interface DayReads {
   readonly reads: readonly (readonly [number, string, ReadQuality])[]
 }
 
+/** Tenancies that a client has or had, or of which he may see reads: also of meters that no record lists. */
+const tenanciesOf = (clientId: string): Sql =>
+  sql`tenancy FINAL WHERE has(client_ids, ${clientId}) OR arrayExists(hold -> has(hold.4, ${clientId}), holds)`
+
 /** Meters of a client, and whether he holds each one now. Empty for an unknown client. */
 export async function readMeters(
   store: FeedStore,
   clientId: string,
 ): Promise<ReadonlyMap<string, boolean>> {
   const rows = await store.rows<{ readonly meter: string; readonly isHeld: boolean }>({
-    sql: sql`SELECT meter_id AS meter, max(isNull(valid_to) OR valid_to > now()) = 1 AS isHeld
-      FROM registration WHERE client_id = ${clientId} GROUP BY meter_id`,
+    sql: sql`SELECT meter_id AS meter,
+        max(has(client_ids, ${clientId}) AND (isNull(valid_to) OR valid_to > now())) = 1 AS isHeld
+      FROM ${tenanciesOf(clientId)} GROUP BY meter_id`,
   })
   return new Map(rows.map(({ meter, isHeld }) => [meter, isHeld]))
 }
@@ -66,7 +71,7 @@ export function readSeries(store: FeedStore, wanted: UsageWanted): Promise<reado
         toString(max(abs(quantity))) AS largest, toUnixTimestamp(toDateTime(min(published_at))) AS first,
         toUnixTimestamp(toDateTime(max(published_at))) AS last
       FROM registered_usage
-      WHERE meter_id IN (SELECT meter_id FROM registration WHERE client_id = ${clientId})
+      WHERE meter_id IN (SELECT meter_id FROM ${tenanciesOf(clientId)})
         AND ${ownReads(wanted)}
       GROUP BY meter, commodity, unit, seconds ORDER BY meter, commodity, unit, seconds`,
   })

@@ -125,6 +125,16 @@ t.test('reads of nobody and of another customer are not in the feed', async (t) 
   t.notMatch(found, '<value>77000000</value>')
 })
 
+t.test('reads of an exchanged meter are there, though no record lists it', async (t) => {
+  const [account, from] = ['DORA', '2026-01-04T05:00:00Z']
+  await rig.read({ meter: 'OLD', account, from, quantities: ['5'] })
+  await rig.read({ meter: 'NEW', account, from: '2026-01-05T05:00:00Z', quantities: ['6'] })
+  await rig.register(customerAt({ clientId: 'dora', accountNumber: account, meterId: 'NEW' }))
+  const found = await feedOf(store, { ...january, clientId: 'dora' })
+  t.equal(entriesOf(found, 'UsagePoint').length, 2)
+  t.match(found, /<value>5000000<.*<value>6000000<|<value>6000000<.*<value>5000000</s)
+})
+
 t.test(
   'both hours of a clock change are there, and a daily read has the hours of its day',
   async (t) => {
