@@ -98,6 +98,30 @@ a cell and behind a comma, semicolon, bar, tab, line break or quote inside it. C
 not changed, except the first of a row. To restore a row, remove one apostrophe at each of these places. The view
 \`rejected_row\` has every row as received.
 
+## When a meter is exchanged
+
+Send the reads of the new meter under its own \`MeterID\`, with the account and site of the old one, from its
+first interval on:
+
+\`\`\`csv
+AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit
+910020000001,5113000001,55000001,2/10/2026 9:45,0.119
+910020000001,5113000001,55000009,2/10/2026 10:00,0.124
+\`\`\`
+
+- The reads of both meters are the customer's at once, before his record lists the new meter too. Until it does,
+  the new meter has the rate, the cycle and the unit of the old one.
+- List the new meter instead of the old one in the customer record, and register the record on the day of the
+  exchange. The gateway registers a record when the platform requests it, \`tieline register\` at once.
+- Each meter has a bill of its own. That of the new meter begins on the day of its first read. That of the old
+  one ends on the day on which the record was registered.
+- Each bill counts its tiers and monthly charges for its own days, and the day of the exchange is in both.
+  Charges \`PerPeriod\` are on both.
+- Until the record is registered, the old meter lacks reads: its bills are \`incomplete\`, \`sparse\` or
+  \`noUsage\`. If a customer's first record comes after the exchange, so are those of the new meter.
+- Never send a termination of the old meter: \`termination.graceDays\` later the account's reads and bills of it are
+  erased.
+
 ## Upload to the gateway
 
 The listener with client certificates (\`gateway.mutual\`) also accepts files and rows, if the profile has
