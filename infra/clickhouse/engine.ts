@@ -122,30 +122,62 @@ function connectionOf(addon: Addon, handle: object): Connection {
 const madeAgain = /^(staging_\d+_|bill_[a-z]+_\d|_tmp_replace_)/
 
 /**
- * Removes the definitions of tables that a kill on a full disk has cut off: the engine would not start on them.
- * Their jobs find the table gone and make it again; definitions of other tables are never removed. Returns
- * the names of the tables. `storePath` is the engine's own folder.
+ * Removes what a kill on a full disk has cut off and the engine would not start on: definitions of tables and
+ * mutations. Returns a message about each. `storePath` is the engine's own folder.
  */
 export function removeCutOff(storePath: string): readonly string[] {
-  const databases = join(storePath, 'metadata')
-  if (!existsSync(databases)) return []
-  const removed: string[] = []
-  for (const entry of readdirSync(databases, { withFileTypes: true })) {
-    if (!entry.isSymbolicLink()) continue
-    // The link ends in the id of the database. In a copied folder it may lead to where the folder was.
-    const id = basename(readlinkSync(join(databases, entry.name)))
-    const database = join(storePath, 'store', id.slice(0, 3), id)
-    for (const file of readdirSync(database)) {
-      if (!madeAgain.test(file) || !file.endsWith('.sql')) continue
-      if (isWhole(readFileSync(join(database, file), 'utf8'))) continue
-      rmSync(join(database, file))
-      removed.push(file.slice(0, -'.sql'.length))
-    }
-  }
-  return removed
+  const definitions = cutOffDefinitions(storePath)
+  const mutations = cutOffMutations(storePath)
+  for (const path of [...definitions, ...mutations]) rmSync(path)
+  return [
+    ...definitions.map((path) => {
+      const table = basename(path, '.sql')
+      return `The definition of table ${table} was cut off and removed; its job makes it again`
+    }),
+    ...mutations.map((path) => {
+      return `The mutation ${path} was cut off and removed; its job runs it again if it had not ended`
+    }),
+  ]
 }
 
-/** The engine ends each definition of a table with a new line. */
-function isWhole(definition: string): boolean {
-  return definition.startsWith('ATTACH ') && definition.endsWith('\n')
+/** Their jobs find the table gone and make it again; definitions of other tables are left alone. */
+function cutOffDefinitions(storePath: string): readonly string[] {
+  const databases = join(storePath, 'metadata')
+  if (!existsSync(databases)) return []
+  return readdirSync(databases, { withFileTypes: true })
+    .filter((entry) => entry.isSymbolicLink())
+    .flatMap((entry) => {
+      // The link ends in the id of the database. In a copied folder it may lead to where the folder was.
+      const id = basename(readlinkSync(join(databases, entry.name)))
+      const database = join(storePath, 'store', id.slice(0, 3), id)
+      return readdirSync(database)
+        .filter((file) => madeAgain.test(file) && file.endsWith('.sql'))
+        .map((file) => join(database, file))
+    })
+    .filter((path) => !isWhole(readFileSync(path, 'utf8'), /^ATTACH /))
+}
+
+/**
+ * A statement that changes rows waits for its end and is run again if it failed, so a mutation that nobody
+ * can read any more either has ended or is asked for again.
+ */
+function cutOffMutations(storePath: string): readonly string[] {
+  const tables = join(storePath, 'store')
+  return foldersIn(tables)
+    .flatMap(foldersIn)
+    .flatMap((table) => readdirSync(table).map((file) => join(table, file)))
+    .filter((path) => /^mutation_\d+\.txt$/.test(basename(path)))
+    .filter((path) => !isWhole(readFileSync(path, 'utf8'), /^commands: /m))
+}
+
+function foldersIn(path: string): readonly string[] {
+  if (!existsSync(path)) return []
+  return readdirSync(path, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(path, name))
+}
+
+/** The engine ends each definition and each mutation with a new line. */
+function isWhole(text: string, part: RegExp): boolean {
+  return part.test(text) && text.endsWith('\n')
 }

@@ -85,9 +85,7 @@ async function startClaimed(options: ClickHouseOptions, claim: Claim): Promise<E
   const supervised = await supervise({
     name: 'ClickHouse',
     start: () => {
-      for (const table of removeCutOff(join(options.dataPath, 'store'))) {
-        onEvent(`The definition of table ${table} was cut off and removed; its job makes it again`)
-      }
+      for (const event of removeCutOff(join(options.dataPath, 'store'))) onEvent(event)
       const child = startChild({ ...options, port }, onEvent)
       rememberServer(pidPath, child.pid)
       return child

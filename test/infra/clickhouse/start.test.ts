@@ -238,6 +238,38 @@ t.test(
   },
 )
 
+t.test('a mutation that a full disk cut off stops no start', async (t) => {
+  const dataPath = createFolder(t)
+  const first = await createClickHouse({ ...options, dataPath })
+  const client = clientOf(first.url, writer)
+  await client.command({ query: 'CREATE TABLE kept (a UInt8) ENGINE = MergeTree ORDER BY a' })
+  await client.command({ query: 'INSERT INTO kept VALUES (1), (2), (3)' })
+  for (const a of [1, 2]) {
+    const query = `ALTER TABLE kept DELETE WHERE a = ${a}`
+    await client.command({ query, clickhouse_settings: { mutations_sync: '1' } })
+  }
+  await client.close()
+  await first.close()
+  const mutations = readdirSync(join(dataPath, 'store', 'store'), { recursive: true })
+    .map((path) => join(dataPath, 'store', 'store', String(path)))
+    .filter((path) => /mutation_\d+\.txt$/.test(path))
+    .sort()
+  const [cutOff = '', inPart = ''] = mutations
+  const whole = statSync(inPart).size
+  truncateSync(cutOff, 0)
+  truncateSync(inPart, whole - 1)
+  writeFileSync(join(dirname(inPart), 'mutation_9.txt'), 'format version: 1\n')
+
+  const events: string[] = []
+  const onEvent = (event: string) => void events.push(event)
+  const again = await createClickHouse({ ...options, dataPath, onEvent })
+  const other = clientOf(again.url, writer)
+  t.same(await rowsOf(other)('SELECT a FROM kept'), [{ a: 3 }], 'what has ended stays')
+  t.equal(events.filter((event) => /mutation_\d+\.txt was cut off/.test(event)).length, 3)
+  await other.close()
+  await again.close()
+})
+
 t.test('files that an engine in another container has locked are left alone', async (t) => {
   const dataPath = createFolder(t)
   const status = join(dataPath, 'store', 'status')
