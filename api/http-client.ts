@@ -3,9 +3,9 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
 import { type AgentOptions, Agent as SecureAgent, request as secureRequest } from 'node:https'
-import { createSecureContext } from 'node:tls'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { type KeyPairFiles, readKeyPair } from '../pipeline/tls-files.js'
 import { Fault, type FaultCode } from '../schemas/fault.js'
 
 export interface HttpClientOptions {
@@ -25,7 +25,7 @@ export interface HttpClientOptions {
   /** PEM file of authorities to trust instead of the system's. */
   readonly caFile?: string | undefined
   /** PEM files of a certificate to show to the server, and of its key. */
-  readonly clientCertificate?: CertificateFiles | undefined
+  readonly clientCertificate?: KeyPairFiles | undefined
 }
 
 export interface HttpRequest {
@@ -101,13 +101,8 @@ export function readAuthorities(path: string): string {
   }
 }
 
-interface CertificateFiles {
-  readonly certFile: string
-  readonly keyFile: string
-}
-
 /** Each new connection shows the certificate as it is then; while its files do not match, the last good one. */
-function createSecureAgent(pool: AgentOptions, files?: CertificateFiles): SecureAgent {
+function createSecureAgent(pool: AgentOptions, files?: KeyPairFiles): SecureAgent {
   if (files === undefined) return new SecureAgent(pool)
   // A resumed session would go on under the certificate with which it began.
   const agent = new SecureAgent({ ...pool, maxCachedSessions: 0 })
@@ -121,7 +116,7 @@ function createSecureAgent(pool: AgentOptions, files?: CertificateFiles): Secure
 }
 
 /** Undefined while the files do not match, as in the middle of a renewal. */
-function renewed(files: CertificateFiles): CertifiedKey | undefined {
+function renewed(files: KeyPairFiles): ReturnType<typeof readKeyPair> | undefined {
   try {
     return readPair(files)
   } catch {
@@ -129,17 +124,10 @@ function renewed(files: CertificateFiles): CertifiedKey | undefined {
   }
 }
 
-interface CertifiedKey {
-  readonly cert: Buffer
-  readonly key: Buffer
-}
-
 /** Throws `PROFILE` unless the files hold a certificate and its key. */
-export function readPair({ certFile, keyFile }: CertificateFiles): CertifiedKey {
+export function readPair({ certFile, keyFile }: KeyPairFiles): ReturnType<typeof readKeyPair> {
   try {
-    const pair = { cert: readFileSync(certFile), key: readFileSync(keyFile) }
-    createSecureContext(pair)
-    return pair
+    return readKeyPair({ certFile, keyFile })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const detail = `clientCertificate: ${certFile} and ${keyFile} are not usable: ${reason}`

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { Fault } from '../schemas/fault.js'
@@ -28,12 +28,60 @@ export function readTlsFiles(
   if (certFile === undefined || keyFile === undefined) {
     throw new Fault('CONFIG', `set both ${name('CERT')} and ${name('KEY')}, or neither`)
   }
-  const pair = { cert: readPem(name('CERT'), certFile), key: readText(name('KEY'), keyFile) }
-  check(
-    () => createSecureContext(pair),
+  readPem(name('CERT'), certFile)
+  readText(name('KEY'), keyFile)
+  const pair = check(
+    () => readKeyPair({ certFile, keyFile }),
     `${name('CERT')} ${certFile} and ${name('KEY')} ${keyFile} are not a valid certificate and key pair; name a PEM certificate and its PEM key`,
   )
   return { ...ca, ...pair }
+}
+
+export interface KeyPairFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** Reads a certificate and its key. Throws an error that names the file that is wrong and the remedy. */
+export function readKeyPair({ certFile, keyFile }: KeyPairFiles): {
+  readonly cert: string
+  readonly key: string
+} {
+  const [cert, key] = [readFileSync(certFile, 'utf8'), readFileSync(keyFile, 'utf8')]
+  const certificate = readCertificate(certFile, cert)
+  if (/ENCRYPTED/.test(key)) {
+    const remedy = `write it without a passphrase: openssl pkey -in ${keyFile} -out NEW`
+    throw new Error(`${keyFile} is encrypted; ${remedy}`)
+  }
+  const privateKey = explain(
+    () => createPrivateKey(key),
+    `${keyFile} does not contain a private key in PEM format`,
+  )
+  if (!certificate.checkPrivateKey(privateKey)) {
+    const remedy = 'name the key that the certificate was issued for, and put the certificate first'
+    throw new Error(`${keyFile} is not the key of the first certificate in ${certFile}; ${remedy}`)
+  }
+  createSecureContext({ cert, key })
+  return { cert, key }
+}
+
+/** The first certificate of a PEM file. Throws an error that names the file. */
+export function readCertificate(
+  path: string,
+  pem: string = readFileSync(path, 'utf8'),
+): X509Certificate {
+  return explain(
+    () => new X509Certificate(pem),
+    `${path} does not contain a certificate in PEM format`,
+  )
+}
+
+function explain<T>(run: () => T, detail: string): T {
+  try {
+    return run()
+  } catch (cause) {
+    throw new Error(detail, { cause })
+  }
 }
 
 function readPem(name: string, path: string): string {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { readCertificate, readKeyPair } from '../../pipeline/tls-files.js'
 import { Fault } from '../../schemas/fault.js'
 
 export interface CertificateFiles {
@@ -13,26 +14,44 @@ export interface CertificateFiles {
 
 /** TLS options of node:https. */
 export interface ServerCertificates {
-  readonly cert: Buffer
-  readonly key: Buffer
-  readonly ca?: Buffer
-  readonly crl?: Buffer
+  readonly cert: string
+  readonly key: string
+  readonly ca?: string
+  readonly crl?: string
 }
 
-/** Reads a certificate and its key. Throws `LISTENER` with the setting if they do not match. */
+/** Reads a certificate and its key. Throws `LISTENER` with the setting and the file that is wrong. */
 export function readCertificates(files: CertificateFiles, setting: string): ServerCertificates {
+  const { clientCaFile, crlFile } = files
   try {
-    const cert = readFileSync(files.certFile)
-    const key = readFileSync(files.keyFile)
-    const ca = files.clientCaFile && { ca: readFileSync(files.clientCaFile) }
-    const crl = files.crlFile && { crl: readFileSync(files.crlFile) }
-    const certificates = { cert, key, ...ca, ...crl }
-    createSecureContext(certificates)
-    return certificates
+    return {
+      ...readKeyPair(files),
+      ...(clientCaFile !== undefined && { ca: readClientCa(clientCaFile) }),
+      ...(crlFile !== undefined && { crl: readCrl(crlFile) }),
+    }
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new Fault('LISTENER', `the certificate files of ${setting} are not usable: ${reason}`, {
       cause,
     })
   }
+}
+
+/** TLS takes a file without a certificate, and then trusts no client. */
+function readClientCa(path: string): string {
+  const ca = readFileSync(path, 'utf8')
+  readCertificate(path, ca)
+  return ca
+}
+
+function readCrl(path: string): string {
+  const crl = readFileSync(path, 'utf8')
+  try {
+    createSecureContext({ crl })
+  } catch (cause) {
+    throw new Error(`${path} does not contain a list of revoked certificates in PEM format`, {
+      cause,
+    })
+  }
+  return crl
 }

@@ -46,7 +46,7 @@ export async function createHttpsListener(options: HttpsOptions): Promise<Listen
     isRequired: wanted === 'required',
     onRefused: (fault) => options.onFailure(fault, ''),
   })
-  const certificates = () => readCertificates(settings.tls, 'gateway.mutual')
+  const certificates = () => readCertificates(settings.tls, 'gateway.mutual.tls')
   const server = createServer({
     ...certificates(),
     requestCert: true,

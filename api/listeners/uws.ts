@@ -86,7 +86,7 @@ function listen(options: UwsOptions, port: number): Open {
 /** Checks the certificate first: with a bad one the app would fail to listen without a reason. */
 function createApp({ tls }: ListenSettings): UwsApp {
   if (tls === undefined) return uWS.App() as unknown as UwsApp
-  readCertificates(tls, 'gateway.listen')
+  readCertificates(tls, 'gateway.listen.tls')
   return uWS.SSLApp({
     cert_file_name: tls.certFile,
     key_file_name: tls.keyFile,
