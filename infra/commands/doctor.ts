@@ -1,4 +1,5 @@
 import { Fault, faultCodes } from '../../schemas/fault.js'
+import { certificateChecks } from '../checks/certificates.js'
 import { bad, type Check, type CheckResult } from '../checks/check.js'
 import { erasureChecks } from '../checks/erasures.js'
 import { fileChecks } from '../checks/files.js'
@@ -18,7 +19,7 @@ const marks = { good: '✓', skipped: '-', warning: '!', bad: '✗' } as const
  */
 export async function doctor(context: Context): Promise<number> {
   const checks = [
-    ...[...machineChecks, ...serverChecks, ...sourceChecks],
+    ...[...machineChecks, ...serverChecks, ...certificateChecks, ...sourceChecks],
     ...[...systemChecks, ...mdmChecks, ...fileChecks, ...rateChecks, ...erasureChecks],
   ]
   const results = await Promise.all(checks.map((check) => runCheck(check, context)))
