@@ -47,6 +47,9 @@ export function readIfValid({ profilePath, homePath }: Context): Profile | undef
   }
 }
 
+/** The result of a check that needs the profile where it is invalid. */
+export const profileInvalid = skipped('the profile is not valid')
+
 /** The result of a check that needs a running stack where there is none. */
 export const notAttached = skipped('no stack is running on this data folder')
 

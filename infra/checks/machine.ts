@@ -9,7 +9,16 @@ import { homeFolders } from '../stack/home.js'
 import { isPortFree } from '../stack/port.js'
 import { preflight } from '../stack/preflight.js'
 import { readRun } from '../stack/run-state.js'
-import { bad, type Check, type CheckResult, good, readIfValid, skipped, warning } from './check.js'
+import {
+  bad,
+  type Check,
+  type CheckResult,
+  good,
+  profileInvalid,
+  readIfValid,
+  skipped,
+  warning,
+} from './check.js'
 
 const nodeVersionMin = [20, 19] as const
 const memoryBytesMin = 2e9
@@ -69,7 +78,7 @@ function disk(context: Context): CheckResult {
 /** Pushed rows that were acknowledged, and complete uploads: without its section nothing claims them. */
 function intake(context: Context): CheckResult {
   const profile = readIfValid(context)
-  if (profile === undefined) return skipped('the profile is not valid')
+  if (profile === undefined) return profileInvalid
   if (profile.intake !== undefined) return good('the gateway submits what is sent to it')
   const left = (['pushed', 'uploads'] as const).flatMap((name) => {
     const folder = join(resolve(context.homePath), name)
@@ -96,7 +105,7 @@ async function ports({ external }: Context): Promise<CheckResult> {
 /** What tieline up would fail of with this profile. */
 async function start(context: Context): Promise<CheckResult> {
   const profile = readIfValid(context)
-  if (profile === undefined) return skipped('the profile is not valid')
+  if (profile === undefined) return profileInvalid
   if (readRun({ path: resolve(context.homePath) })) return skipped('the stack is running')
   const faults = await preflight(profile, context)
   if (faults.length === 0) return good('secrets, certificates and ports of the profile are ready')

@@ -4,7 +4,14 @@ import { toUsageText } from '../../schemas/gateway/history.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { addDays } from '../../schemas/time/zone.js'
 import type { Context } from '../commands/context.js'
-import { type Check, type CheckResult, good, readIfValid, skipped } from './check.js'
+import {
+  type Check,
+  type CheckResult,
+  good,
+  profileInvalid,
+  readIfValid,
+  skipped,
+} from './check.js'
 
 const days = 7
 /** A meter that does not exist; an MDM answers 404 or 204. */
@@ -15,7 +22,8 @@ export const mdmChecks: readonly Check[] = [{ name: 'MDM', look: mdm }]
 
 async function mdm(context: Context): Promise<CheckResult> {
   const profile = readIfValid(context)
-  if (profile?.backfill === undefined) return skipped('the profile has no section backfill')
+  if (profile === undefined) return profileInvalid
+  if (profile.backfill === undefined) return skipped('the profile has no section backfill')
   const found = await askMdm(profile, { meterId: nobodysMeter, secret: context.secret })
   return good(`${new URL(profile.backfill.url).origin} ${found}`)
 }

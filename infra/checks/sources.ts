@@ -8,7 +8,15 @@ import type { Profile } from '../../schemas/settings/profile.js'
 import type { SourceSettings } from '../../schemas/settings/source.js'
 import type { Context } from '../commands/context.js'
 import { printable } from '../commands/output/table.js'
-import { bad, type Check, type CheckResult, good, readIfValid, skipped } from './check.js'
+import {
+  bad,
+  type Check,
+  type CheckResult,
+  good,
+  profileInvalid,
+  readIfValid,
+  skipped,
+} from './check.js'
 
 /**
  * Checks of the sources on other machines (log in, list the folder) and of the places of receipts. Where
@@ -21,10 +29,9 @@ export const sourceChecks: readonly Check[] = [
 
 async function sources(context: Context): Promise<CheckResult> {
   const profile = readIfValid(context)
-  const away = profile?.sources.filter(({ kind }) => kind !== 'folder') ?? []
-  if (profile === undefined || away.length === 0) {
-    return skipped('the profile has no source on another machine')
-  }
+  if (profile === undefined) return profileInvalid
+  const away = profile.sources.filter(({ kind }) => kind !== 'folder')
+  if (away.length === 0) return skipped('the profile has no source on another machine')
   const looks = await Promise.all(away.map((settings) => look(profile, settings, context)))
   const detail = looks.map(({ text }) => printable(text)).join('\n')
   const todo = new Set(

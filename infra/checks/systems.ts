@@ -4,7 +4,14 @@ import { createCis } from '../../api/cis/drivers.js'
 import { createIdentity } from '../../api/identity/drivers.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Context } from '../commands/context.js'
-import { type Check, type CheckResult, good, readIfValid, skipped } from './check.js'
+import {
+  type Check,
+  type CheckResult,
+  good,
+  profileInvalid,
+  readIfValid,
+  skipped,
+} from './check.js'
 
 /** Nobody's: a CIS or a head-end answers that it does not know it. */
 const nobody = () => `tieline-doctor-${randomBytes(4).toString('hex')}`
@@ -24,7 +31,9 @@ async function look<S extends Section>(
   section: S,
   ask: (settings: Settings<S>, context: Context) => Promise<string>,
 ): Promise<CheckResult> {
-  const settings = readIfValid(context)?.[section]
+  const profile = readIfValid(context)
+  if (profile === undefined) return profileInvalid
+  const settings = profile[section]
   if (settings === undefined) return skipped(`the profile has no section ${section}`)
   return good(await ask(settings as Settings<S>, context))
 }
