@@ -15,6 +15,12 @@ t.test('the engine does what loading exactly once rests on, as often as it is tr
   t.same(await store.rows({ sql: left }), [], 'nothing is left but rows for a day')
 })
 
+t.test('a clock that differs from the one of the server breaks no promise', async (t) => {
+  const { now } = Date
+  t.intercept(Date, 'now', { value: () => now() - 3 * 86_400_000 })
+  await testEngine(store)
+})
+
 const tokenless = (settings: Settings = {}) => {
   return { ...settings, insert_deduplication_token: randomUUID() }
 }
