@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import type { TlsFiles } from '../pipeline/tls-files.js'
-import { Fault } from '../schemas/fault.js'
+import { Fault, faultCodes } from '../schemas/fault.js'
 import { addMaintenance } from './commands/add-maintenance.js'
 import { addReading } from './commands/add-reading.js'
 import { addSetup } from './commands/add-setup.js'
@@ -228,13 +228,18 @@ function run<A extends readonly unknown[]>(
       const error = outputFailure() ?? caught
       if (ending.signal.aborted && outputFailure() === undefined)
         process.exit(exitCodes.interrupted)
-      const text = error instanceof Fault ? error.message : `unexpected: ${String(error)}`
-      process.stderr.write(`tieline: ${text.replaceAll('\n', '\n  ')}\n`)
+      process.stderr.write(`tieline: ${textOf(error).replaceAll('\n', '\n  ')}\n`)
       if (options.debug && error instanceof Error) process.stderr.write(`${error.stack}\n`)
       await untilTaken(ending.signal)
       process.exit(exitCodes.fault)
     }
   }
+}
+
+/** A fault that passes by itself, as an outage does, has its remedy by its code. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Fault)) return `unexpected: ${String(error)}`
+  return error.retry ? `${error.message}\n${faultCodes[error.code].meaning}` : error.message
 }
 
 function contextOf(options: GlobalOptions): Context {

@@ -66,3 +66,12 @@ t.test('an empty variable counts as unset, and an empty option is refused', asyn
   }
   t.same(readdirSync(cwd), [])
 })
+
+t.test('an outage is reported with what to do about it', (t) => {
+  const env = { ...process.env, CLICKHOUSE_URL: 'http://writer:w@127.0.0.1:1/' }
+  const args = [program, 'migrate', '--home', join(createFolder(t), 'data')]
+  const { status, stderr } = spawnSync(process.execPath, args, { env, encoding: 'utf8' })
+  t.equal(status, 1)
+  t.match(stderr, /^tieline: STORE_UNREACHABLE: [^\n]+\n {2}[^\n]+Check that it is up/)
+  t.end()
+})
