@@ -1,24 +1,12 @@
 import { readCertificate } from '../../pipeline/tls-files.js'
 import type { Profile } from '../../schemas/settings/profile.js'
-import {
-  bad,
-  type Check,
-  type CheckResult,
-  good,
-  profileInvalid,
-  readIfValid,
-  skipped,
-} from './check.js'
+import { bad, type Check, type CheckResult, good, skipped, withProfile } from './check.js'
 
 /** Checks the dates of the certificates that the profile names: they are used after their end too. */
 export const certificateChecks: readonly Check[] = [
   {
     name: 'certificates',
-    look: async (context) => {
-      const profile = readIfValid(context)
-      if (profile === undefined) return profileInvalid
-      return judgeCertificates(profile, new Date())
-    },
+    look: withProfile((profile) => judgeCertificates(profile, new Date())),
   },
 ]
 

@@ -47,8 +47,15 @@ export function readIfValid({ profilePath, homePath }: Context): Profile | undef
   }
 }
 
-/** The result of a check that needs the profile where it is invalid. */
-export const profileInvalid = skipped('the profile is not valid')
+/** A check that needs the profile; where that is invalid nothing is checked. */
+export function withProfile(
+  look: (profile: Profile, context: Context) => CheckResult | Promise<CheckResult>,
+): Check['look'] {
+  return async (context) => {
+    const profile = readIfValid(context)
+    return profile === undefined ? skipped('the profile is not valid') : look(profile, context)
+  }
+}
 
 /** The result of a check that needs a running stack where there is none. */
 export const notAttached = skipped('no stack is running on this data folder')

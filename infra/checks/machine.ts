@@ -3,6 +3,7 @@ import { freemem, totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { faultCodes } from '../../schemas/fault.js'
+import type { Profile } from '../../schemas/settings/profile.js'
 import type { Context } from '../commands/context.js'
 import { bytesText, printable } from '../commands/output/table.js'
 import { homeFolders } from '../stack/home.js'
@@ -14,10 +15,10 @@ import {
   type Check,
   type CheckResult,
   good,
-  profileInvalid,
   readIfValid,
   skipped,
   warning,
+  withProfile,
 } from './check.js'
 
 const nodeVersionMin = [20, 19] as const
@@ -29,10 +30,10 @@ export const machineChecks: readonly Check[] = [
   { name: 'memory', look: async () => memory() },
   { name: 'data folder', look: async (context) => folders(context) },
   { name: 'disk', look: async (context) => disk(context) },
-  { name: 'intake', look: async (context) => intake(context) },
+  { name: 'intake', look: withProfile(intake) },
   { name: 'ports', look: ports },
   { name: 'stack', look: async (context) => stack(context) },
-  { name: 'start', look: start },
+  { name: 'start', look: withProfile(start) },
   { name: 'clock', look: async () => clock() },
 ]
 
@@ -76,12 +77,10 @@ function disk(context: Context): CheckResult {
 }
 
 /** Pushed rows that were acknowledged, and complete uploads: without its section nothing claims them. */
-function intake(context: Context): CheckResult {
-  const profile = readIfValid(context)
-  if (profile === undefined) return profileInvalid
+function intake(profile: Profile, { homePath }: Context): CheckResult {
   if (profile.intake !== undefined) return good('the gateway submits what is sent to it')
   const left = (['pushed', 'uploads'] as const).flatMap((name) => {
-    const folder = join(resolve(context.homePath), name)
+    const folder = join(resolve(homePath), name)
     const found = existsSync(folder) ? readdirSync(folder) : []
     return found.filter((one) => name === 'pushed' || !one.endsWith('.part'))
   })
@@ -103,9 +102,7 @@ async function ports({ external }: Context): Promise<CheckResult> {
 }
 
 /** What tieline up would fail of with this profile. */
-async function start(context: Context): Promise<CheckResult> {
-  const profile = readIfValid(context)
-  if (profile === undefined) return profileInvalid
+async function start(profile: Profile, context: Context): Promise<CheckResult> {
   if (readRun({ path: resolve(context.homePath) })) return skipped('the stack is running')
   const faults = await preflight(profile, context)
   if (faults.length === 0) return good('secrets, certificates and ports of the profile are ready')

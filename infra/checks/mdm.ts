@@ -4,27 +4,18 @@ import { toUsageText } from '../../schemas/gateway/history.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import { addDays } from '../../schemas/time/zone.js'
 import type { Context } from '../commands/context.js'
-import {
-  type Check,
-  type CheckResult,
-  good,
-  profileInvalid,
-  readIfValid,
-  skipped,
-} from './check.js'
+import { type Check, type CheckResult, good, skipped, withProfile } from './check.js'
 
 const days = 7
 /** A meter that does not exist; an MDM answers 404 or 204. */
 const nobodysMeter = 'tieline-doctor'
 
 /** Checks of the MDM, if the profile has a section backfill. */
-export const mdmChecks: readonly Check[] = [{ name: 'MDM', look: mdm }]
+export const mdmChecks: readonly Check[] = [{ name: 'MDM', look: withProfile(mdm) }]
 
-async function mdm(context: Context): Promise<CheckResult> {
-  const profile = readIfValid(context)
-  if (profile === undefined) return profileInvalid
+async function mdm(profile: Profile, { secret }: Context): Promise<CheckResult> {
   if (profile.backfill === undefined) return skipped('the profile has no section backfill')
-  const found = await askMdm(profile, { meterId: nobodysMeter, secret: context.secret })
+  const found = await askMdm(profile, { meterId: nobodysMeter, secret })
   return good(`${new URL(profile.backfill.url).origin} ${found}`)
 }
 

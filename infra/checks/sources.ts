@@ -13,9 +13,9 @@ import {
   type Check,
   type CheckResult,
   good,
-  profileInvalid,
   readIfValid,
   skipped,
+  withProfile,
 } from './check.js'
 
 /**
@@ -23,13 +23,11 @@ import {
  * receipts go, a small file is written and removed.
  */
 export const sourceChecks: readonly Check[] = [
-  { name: 'sources', look: sources },
+  { name: 'sources', look: withProfile(sources) },
   { name: 'receipts', look: receipts },
 ]
 
-async function sources(context: Context): Promise<CheckResult> {
-  const profile = readIfValid(context)
-  if (profile === undefined) return profileInvalid
+async function sources(profile: Profile, context: Context): Promise<CheckResult> {
   const away = profile.sources.filter(({ kind }) => kind !== 'folder')
   if (away.length === 0) return skipped('the profile has no source on another machine')
   const looks = await Promise.all(away.map((settings) => look(profile, settings, context)))

@@ -4,38 +4,30 @@ import { createCis } from '../../api/cis/drivers.js'
 import { createIdentity } from '../../api/identity/drivers.js'
 import type { Profile } from '../../schemas/settings/profile.js'
 import type { Context } from '../commands/context.js'
-import {
-  type Check,
-  type CheckResult,
-  good,
-  profileInvalid,
-  readIfValid,
-  skipped,
-} from './check.js'
+import { type Check, good, skipped, withProfile } from './check.js'
 
 /** Nobody's: a CIS or a head-end answers that it does not know it. */
 const nobody = () => `tieline-doctor-${randomBytes(4).toString('hex')}`
 
 /** Checks of the systems that the gateway calls: each is asked once, as the gateway asks it. */
 export const systemChecks: readonly Check[] = [
-  { name: 'identity', look: (context) => look(context, 'identity', askIdentity) },
-  { name: 'CIS', look: (context) => look(context, 'cis', askCis) },
-  { name: 'head-end', look: (context) => look(context, 'ami', askAmi) },
+  { name: 'identity', look: look('identity', askIdentity) },
+  { name: 'CIS', look: look('cis', askCis) },
+  { name: 'head-end', look: look('ami', askAmi) },
 ]
 
 type Section = 'identity' | 'cis' | 'ami'
 type Settings<S extends Section> = NonNullable<Profile[S]>
 
-async function look<S extends Section>(
-  context: Context,
+function look<S extends Section>(
   section: S,
   ask: (settings: Settings<S>, context: Context) => Promise<string>,
-): Promise<CheckResult> {
-  const profile = readIfValid(context)
-  if (profile === undefined) return profileInvalid
-  const settings = profile[section]
-  if (settings === undefined) return skipped(`the profile has no section ${section}`)
-  return good(await ask(settings as Settings<S>, context))
+): Check['look'] {
+  return withProfile(async (profile, context) => {
+    const settings = profile[section]
+    if (settings === undefined) return skipped(`the profile has no section ${section}`)
+    return good(await ask(settings as Settings<S>, context))
+  })
 }
 
 async function askIdentity(settings: Settings<'identity'>, { secret }: Context): Promise<string> {
