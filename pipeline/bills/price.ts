@@ -172,6 +172,7 @@ function energyOf(pricing: Pricing): Sql {
 function outcomesOf({ rules, slots, lastActual }: Pricing): readonly Sql[] {
   const firstDay = slots.periodDay[0] as number
   const starts = [...dayStarts(slots), slots.count]
+  // The first interval at or after an instant, in slots since the start of the first day.
   const slotFrom = (instant: string) =>
     sql`slots_each * intDiv(intDiv(${id(instant)} - ${literal(slots.startsAt - slotSeconds + 1)}, ${literal(slotSeconds)}) - first_slot + slots_each - 1, slots_each)`
   return [
