@@ -37,6 +37,13 @@ async function start(name: string): Promise<string> {
   workers.set(machine, worker)
   return machine
 }
+async function stop(machine: string): Promise<void> {
+  const worker = workers.get(machine)
+  if (worker === undefined) return
+  const exited = once(worker, 'exit')
+  worker.kill('SIGKILL')
+  await exited
+}
 const machines = { a: await start('a'), b: await start('b') }
 
 const meters = 1_500
@@ -115,7 +122,7 @@ t.test(
 t.test('a file goes on when the machine that it landed on is gone', async (t) => {
   const name = send(4)
   const machine = await untilLoading(name)
-  workers.get(machine)?.kill('SIGKILL')
+  await stop(machine)
   await store.command({ sql: 'TRUNCATE TABLE machine' })
   const seen = (ago: number, id: string) => ({
     machine: id,
@@ -136,6 +143,7 @@ t.test('a file goes on when the machine that it landed on is gone', async (t) =>
 })
 
 t.test('a machine that is forgotten is waited for no longer', async (t) => {
+  await stop(machines.b)
   t.ok(await hasReported(store, machines.b))
   await forgetMachine(store, machines.b)
   t.notOk(await hasReported(store, machines.b))

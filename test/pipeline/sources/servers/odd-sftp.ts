@@ -14,7 +14,8 @@ export interface OddSftp {
 /** An SFTP server of `ssh2`, which does what OpenSSH's cannot be made to do and servers of others do. */
 export async function createOddSftp(odd: OddSftp) {
   const attempts: string[] = []
-  const { private: hostKey, public: shown } = ssh2.utils.generateKeyPairSync('ed25519')
+  // An Ed25519 key of `ssh2` cannot be read back once in 300 times.
+  const { private: hostKey, public: shown } = ssh2.utils.generateKeyPairSync('ecdsa', { bits: 256 })
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (client) => {
     client.on('error', () => undefined)
     client.on('authentication', (context) => {
