@@ -63,18 +63,23 @@ export type NamedFile = Pick<FileState, 'arrival' | 'decision' | 'groupId' | 'at
 
 /**
  * Records the accounts that published files name, one or those of a group. Only where staging is gone all
- * stored reads of the files are looked at.
+ * stored reads of the files are looked at. Returns whether there may have been any to record.
  */
-export async function recordAccountsOf(store: Store, files: readonly NamedFile[]): Promise<void> {
+export async function recordAccountsOf(
+  store: Store,
+  files: readonly NamedFile[],
+): Promise<boolean> {
   const each = { key: sql`series`, by: sql`max(${arrivalOf})` }
   try {
     const staged = await stagedNaming(store, files)
     if (staged !== undefined) await recordAccounts(store, namedIn({ ...staged, ...each }))
+    return staged !== undefined
   } catch (error) {
     if (!isStagingLost(error)) throw error
     const ofEach = files.map(({ arrival }) => sql`(${isOfFile(arrival)})`)
     const stored = { table: 'usage_read', where: join(ofEach, sql` OR `) }
     await recordAccounts(store, namedIn({ ...stored, ...each }))
+    return true
   }
 }
 
@@ -126,20 +131,29 @@ async function newSeries(store: Store, series: string): Promise<Sql | undefined>
 
 const namedFrom = ['account_meter', 'registration_fact'] as const
 
-/** Meters of registered customers whose tenancies may differ by the accounts that files named. */
+/** What was recorded of the accounts that files named. */
+export interface NamedMeters {
+  /** Whether any was recorded. */
+  readonly isAny: boolean
+  /** Meters of registered customers whose tenancies may differ by them. */
+  readonly ofClients: readonly string[]
+}
+
 export async function metersNamedIn(
   store: Store,
   arrivals: readonly number[],
-): Promise<readonly string[]> {
+): Promise<NamedMeters> {
   const ask = (server: RowReader) =>
-    server.rows<{ meter: string }>({
-      sql: sql`SELECT DISTINCT meter_id AS meter FROM account_meter
-      WHERE arrival IN ${literal(arrivals)} AND ((external_site_id, account_number) IN (
-          SELECT external_site_id, account_number FROM registration_fact)
-        OR (external_site_id, meter_id) IN (SELECT external_site_id, meter_id FROM registration_fact))`,
+    server.rows<NamedMeters>({
+      sql: sql`SELECT count() > 0 AS isAny, groupUniqArrayIf(meter_id,
+          (external_site_id, account_number) IN (
+            SELECT external_site_id, account_number FROM registration_fact)
+          OR (external_site_id, meter_id) IN (
+            SELECT external_site_id, meter_id FROM registration_fact)) AS ofClients
+        FROM account_meter WHERE arrival IN ${literal(arrivals)}`,
     })
-  const rows = await askOneServer(store, namedFrom, ask)
-  return rows.map(({ meter }) => meter)
+  const [found] = await askOneServer(store, namedFrom, ask)
+  return { isAny: Boolean(found?.isAny), ofClients: found?.ofClients ?? [] }
 }
 
 export type LateRead = PlaceRow & {

@@ -69,22 +69,33 @@ export async function endClients(
   return new Set(news.map(({ clientId }) => clientId)).size
 }
 
+export interface LearnedAccounts {
+  /** Whether files named accounts that were recorded. */
+  readonly hasNamed: boolean
+  /** Whether held reads may have been asked for. */
+  readonly hasRenewed: boolean
+}
+
 /**
  * Takes notice of the accounts in published usage files, one or those of a group: a first read, an exchanged meter, reads
  * behind an end; and of held reads of theirs that are a client's by now. Repeating it finishes what was begun.
- * Returns whether held reads may have been asked for.
  */
 export async function learnAccounts(
   context: RegisterContext,
   files: readonly NamedFile[],
-): Promise<boolean> {
+): Promise<LearnedAccounts> {
+  const { store } = context
   const arrivals = files.map(({ arrival }) => arrival)
-  await recordAccountsOf(context.store, files)
-  const meters = await metersNamedIn(context.store, arrivals)
-  await renewAll(context, meters)
+  const [known, hasNews] = await Promise.all([
+    // By an earlier run, of which this one finds nothing new.
+    metersNamedIn(store, arrivals),
+    recordAccountsOf(store, files),
+  ])
+  const { isAny, ofClients } = hasNews ? await metersNamedIn(store, arrivals) : known
+  await renewAll(context, ofClients)
   const holds = context.profile.ingestion !== 'full'
-  const hasAsked = holds && (await askForHeldOf(context.store, arrivals))
-  return meters.length > 0 || hasAsked
+  const hasAsked = holds && (await askForHeldOf(store, arrivals))
+  return { hasNamed: isAny, hasRenewed: ofClients.length > 0 || hasAsked }
 }
 
 /** Renews the tenancies of any number of meters as their facts have them now. */

@@ -9,8 +9,8 @@ import type { Store } from '../store/clickhouse.js'
 import { id, literal, sql } from '../store/sql.js'
 import { createReads, derivedOf } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
-import { keepRegistered, moveOf } from '../usage/classify.js'
-import { findDays } from '../usage/days/find.js'
+import { foreignReads, keepRegistered, moveOf } from '../usage/classify.js'
+import { findDaysOf } from '../usage/days/find.js'
 import { takenByArrival } from '../usage/from-store.js'
 import { gridOf, type StagingTotals, totalShapes } from '../usage/irregular-meters.js'
 import { countChanged } from '../usage/lengths/changed.js'
@@ -54,8 +54,9 @@ async function decideStaged(
   const { table, totals, provisional, unusable, proving, fromStore } = settled
   const usable = table === reads ? staged : await sharesOf(store, table)
   const guessed = sumOf(provisional)
+  const isForeign = await foreignReads(context, table)
   const kept = { table, totals: { ...totals, rows: rowsOf(usable) }, provisional: guessed }
-  const { table: own, ended = 0 } = await keepRegistered(context, union, kept)
+  const { table: own, ended = 0 } = await keepRegistered(context, union, { ...kept, isForeign })
   const overlapping = await findKnown(context, union, { table: own, totals })
   const ending = ended > 0 ? await endingArrivals(store, union) : []
   for (const one of [...unusable, ...proving, ...overlapping, ...ending]) leaving.add(one)
@@ -187,7 +188,7 @@ async function findKnown(
       GROUP BY local_day, meter_id, starts_at, seconds HAVING count() > 1`,
   })
   const twice = repeated.map(({ found }) => found)
-  const days = totals.rows === 0 ? 'none' : await findDays(store, totals, totals.rows)
+  const days = await findDaysOf(store, totals)
   if (days === 'none') return twice
   const { arrival: order } = union
   const staged = { ...union, ...totals, order, table, repeats: false, isSparse: days === 'many' }

@@ -12,7 +12,7 @@ import { id, type Sql, sql } from '../store/sql.js'
 import { derivedOf } from '../store/staging.js'
 import { repairedColumns, repairedVersion } from '../verify/repaired.js'
 import { proveRows } from '../whole.js'
-import { findDays } from './days/find.js'
+import { findDaysOf, type StoredDays } from './days/find.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
 import { guessedStart } from './lengths/guessed.js'
 import { recordProvisional } from './lengths/provisional.js'
@@ -23,6 +23,14 @@ import { findEnded, isEnded, isMovedLater, recordEnded } from './moves/ended.js'
 import { countFinal, countSurvivors, repeatsWithin } from './outcome.js'
 import { compareWithStore, keepAccepted, type Overlap, type Staged } from './overlap.js'
 import { toLocalStart } from './timestamps.js'
+
+/** What is looked up of staged rows before any is left out. */
+interface LookedUp {
+  /** The condition of those that are not stored; undefined where there are none. */
+  readonly isForeign: Sql | undefined
+  /** What the store has in the days of all of them. */
+  readonly days: StoredDays
+}
 
 /** Staged rows that are usable, and the table that holds them. */
 export interface Usable extends Omit<FoundLengths, 'repairs'> {
@@ -36,6 +44,9 @@ export interface Usable extends Omit<FoundLengths, 'repairs'> {
   /** How many stored reads the file moves to accounts whose reads are not stored; undefined where it has none of those. */
   readonly ended?: number | undefined
 }
+
+/** Usable rows of which those that are not stored are left out. */
+type Kept = Usable & Pick<LookedUp, 'days'> & { readonly unregistered: Counted }
 
 /**
  * Gives every meter its real interval length and rejects what has none. `totals` are those of `whole`;
@@ -123,28 +134,37 @@ function lastStarts(store: Store, table: string): Promise<readonly LastStart[]> 
 export async function dropUnregistered(
   context: PipelineContext,
   state: FileState,
-  usable: Usable,
-): Promise<Usable & { readonly unregistered: Counted }> {
+  usable: Usable & LookedUp,
+): Promise<Kept> {
   const { table, totals } = usable
   const { table: to, ended } = await keepRegistered(context, state, usable)
   if (to === table) return { ...usable, unregistered: noneCounted }
   const kept = await lookAgain(context, state, to)
+  const days = await findDaysOf(context.store, kept.totals)
   const unregistered = {
     rows: totals.rows - kept.totals.rows,
     quantity: subtractQuantities(totals.quantity, kept.totals.quantity),
   }
-  return { ...usable, ...kept, ended, unregistered }
+  return { ...usable, ...kept, days, ended, unregistered }
+}
+
+/** The condition of the rows of a staging table that are not stored; undefined where there are none. */
+export function foreignReads(
+  { store, profile }: PipelineContext,
+  table: string,
+): Promise<Sql | undefined> {
+  const columns = ['account_number', 'meter_id', 'external_site_id']
+  return foreignRows(store, profile, { columns, reads: table })
 }
 
 /** The table of those rows of another one that are stored: a copy, where some are not. */
 export async function keepRegistered(
   context: PipelineContext,
   state: FileState,
-  of: Pick<Usable, 'table' | 'totals' | 'provisional'>,
+  of: Pick<Usable & LookedUp, 'table' | 'totals' | 'provisional' | 'isForeign'>,
 ): Promise<Pick<Usable, 'table' | 'ended'>> {
   const { store, profile } = context
-  const { table, totals, provisional } = of
-  const isForeign = await foreignRows(store, profile, { columns: readColumns, reads: table })
+  const { table, totals, provisional, isForeign } = of
   const isRepair = state.notes.repairs !== undefined
   const counted =
     isForeign === undefined ? [] : await store.rows<Counted>(countForeign(table, isForeign))
@@ -180,8 +200,6 @@ export async function keepRegistered(
   return { table: counting, ended: ended.reads }
 }
 
-const readColumns = ['account_number', 'meter_id', 'external_site_id']
-
 const noOverlap: Overlap = {
   duplicate: noneCounted,
   superseded: noneCounted,
@@ -199,16 +217,15 @@ const noOverlap: Overlap = {
 export async function classify(
   context: PipelineContext,
   state: FileState,
-  usable: Usable,
+  usable: Kept,
 ): Promise<FileState> {
   const { store } = context
   const rekeyed = await rekey(context, state, usable)
   const rekeys = rekeyed !== undefined && rekeyed.rows > 0
-  const { table, totals, survivors, ended = 0 } = usable
+  const { table, totals, survivors, days, ended = 0 } = usable
   const { firstDay, lastDay } = totals
   const repeats = survivors !== totals.rows
   const { arrival, decision, feed } = state
-  const days = totals.rows === 0 ? 'none' : await findDays(store, totals, totals.rows)
   const isSparse = days === 'many'
   const order = state.notes.repairs ?? arrival
   const of = { arrival, order, decision, feed, table }

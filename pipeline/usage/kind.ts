@@ -87,9 +87,10 @@ export const usageKind: Kind = {
   learn: async (line, states) => {
     const news = states.filter(({ notes }) => notes.repairs === undefined)
     if (news.length === 0) return { warnings: new Map(), hasRenewed: false }
-    const hasRenewed = await learnAccounts(line, news)
+    const { hasNamed, hasRenewed } = await learnAccounts(line, news)
     const arrivals = news.map(({ arrival }) => arrival)
-    return { warnings: await warnOfRenumbering(line.store, arrivals), hasRenewed }
+    const warnings = hasNamed ? await warnOfRenumbering(line.store, arrivals) : new Map()
+    return { warnings, hasRenewed }
   },
   derive: ({ queues }) => queues.add('days', { v: 1 }),
 }

@@ -24,7 +24,8 @@ import { id, literal, sql } from '../store/sql.js'
 import { derivedOf, stagedIn } from '../store/staging.js'
 import { attachEndsAgain, refuseRepair } from '../verify/repaired.js'
 import { onServerOf, proveRows } from '../whole.js'
-import { classify, dropUnregistered, settleLengths, type Usable } from './classify.js'
+import { classify, dropUnregistered, foreignReads, settleLengths, type Usable } from './classify.js'
+import { findDaysOf } from './days/find.js'
 import { takenFromStore } from './from-store.js'
 import { countChanged } from './lengths/changed.js'
 import { attachRekeyed } from './lengths/rekey.js'
@@ -61,7 +62,11 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
     await rejectAmbiguous(context, state)
   }
   const usable = await settleLengths(context, state, { totals: shapes, reland })
-  const lengths = await countLengths(context, state, usable)
+  const [lengths, isForeign, days] = await Promise.all([
+    countLengths(context, state, usable),
+    foreignReads(context, usable.table),
+    findDaysOf(context.store, usable.totals),
+  ])
   const withLengths = { ...state, notes: noteLengths(notes, lengths) }
   const fromStore = await takenFromStore(context.store, withLengths, {
     hasLengths: usable.table !== derivedOf(state).whole,
@@ -82,7 +87,7 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
   if (tooMany !== undefined && origin?.acceptRejects !== true) return hold(counted, tooMany)
   const changed = await refuseRepair(context.ledger, counted)
   if (changed !== undefined) return hold(counted, changed)
-  const kept = await dropUnregistered(context, counted, usable)
+  const kept = await dropUnregistered(context, counted, { ...usable, isForeign, days })
   const { unregistered } = kept
   const decided = await classify(context, withOutcomes(counted, { unregistered }), kept)
   await proveOutcomes(context, decided)

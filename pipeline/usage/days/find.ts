@@ -15,11 +15,17 @@ export function inDays({ firstDay, lastDay }: Days): Sql {
 const sparseFactor = 4
 
 /** Whether the store has no reads in the days of a file, about as many as the file, or many more. */
-export async function findDays(
+export type StoredDays = 'none' | 'alike' | 'many'
+
+/** What the store has in the days of some rows. */
+export async function findDaysOf(
   store: Store,
-  days: Days,
-  rows: number,
-): Promise<'none' | 'alike' | 'many'> {
+  totals: Days & { readonly rows: number },
+): Promise<StoredDays> {
+  return totals.rows === 0 ? 'none' : findDays(store, totals, totals.rows)
+}
+
+export async function findDays(store: Store, days: Days, rows: number): Promise<StoredDays> {
   const most = rows * sparseFactor
   const [found] = await store.rows<{ stored: string }>({
     sql: sql`SELECT count() AS stored FROM (
