@@ -7,6 +7,8 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { type KeyPairFiles, readKeyPair } from '../pipeline/tls-files.js'
 import { Fault, type FaultCode } from '../schemas/fault.js'
+import { createFairQueue } from './fair-queue.js'
+import { createSemaphore } from './semaphore.js'
 
 export interface HttpClientOptions {
   /** The fault code of a failed request. */
@@ -16,8 +18,8 @@ export interface HttpClientOptions {
   /** From the request to the last byte of the response. */
   readonly timeoutMs: number
   /**
-   * Start the time-out when a pool connection is assigned: waiting for one is not a failure of the
-   * server. Use it only if the caller has a deadline of its own.
+   * Start the time-out when a connection is free: waiting for one is not a failure of the server. Use
+   * it only if the caller has a deadline of its own.
    */
   readonly mayQueue?: boolean
   readonly connectionsMax: number
@@ -69,21 +71,44 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     'http:': new PlainAgent(pool),
     'https:': createSecureAgent({ ...pool, ...ca }, options.clientCertificate),
   }
+  const begin = options.mayQueue ? createTurns(options.connectionsMax) : beginAtOnce
   return {
     send: async (call) => {
       const url = new URL(call.url)
       const agent = url.protocol === 'https:' ? agents['https:'] : agents['http:']
+      const end = await begin()
       try {
         return await exchange(url, call, { ...options, agent })
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause)
         const detail = `no response from ${options.name} at ${url.origin} (${reason})`
         throw new Fault(options.fault, detail, { cause })
+      } finally {
+        end()
       }
     },
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy()
     },
+  }
+}
+
+/** Waits for its turn; the result ends it. */
+type Begin = () => Promise<() => void>
+
+const beginAtOnce: Begin = async () => () => undefined
+
+/**
+ * At most so many calls at once, and few begin in a turn of the event loop: as many responses come together as
+ * calls were sent together, and each is read before anything else is done.
+ */
+function createTurns(callsMax: number): Begin {
+  const free = createSemaphore(callsMax)
+  const queue = createFairQueue()
+  return async () => {
+    const release = (await free.acquire()) as () => void
+    await queue()
+    return release
   }
 }
 

@@ -18,6 +18,9 @@ import { createKeySet, type KeySet } from './key-set.js'
 import { describeMismatch, type Refused, refused } from './refusal.js'
 import { createTokenCache } from './token-cache.js'
 
+/** A signature takes the main thread some 50 us. */
+const checksATurnMax = 32
+
 export interface OidcOptions extends IdentityOptions {
   readonly settings: OidcSettings
 }
@@ -80,7 +83,7 @@ export function createOidc(options: OidcOptions): Identity {
     if (verified instanceof Promise) return verified.then((one) => keep(token, one))
     return verified
   }
-  const turns = createFairQueue()
+  const turns = createFairQueue(checksATurnMax)
   const verify = (token: string): Identified | Promise<Identified> =>
     turns()?.then(() => judgeAndKeep(token)) ?? judgeAndKeep(token)
   return {

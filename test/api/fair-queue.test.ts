@@ -3,7 +3,7 @@ import { t } from 'tap'
 import { createFairQueue } from '../../api/fair-queue.js'
 
 t.test('a burst goes on a few at a time, in its order, and others come in between', async (t) => {
-  const turns = createFairQueue(8, () => 1)
+  const turns = createFairQueue(8)
   const done: number[] = []
   const calls = Array.from({ length: 100 }, (_, at) => ({ at, gate: turns() }))
   const atOnce = calls.filter(({ gate }) => gate === undefined)
@@ -29,7 +29,7 @@ t.test('a burst goes on a few at a time, in its order, and others come in betwee
 })
 
 t.test('whoever comes while others wait goes behind them', async (t) => {
-  const turns = createFairQueue(8, () => 1)
+  const turns = createFairQueue(8)
   const order: string[] = []
   for (let at = 0; at < 9; at++) void turns()?.then(() => order.push('ninth'))
   await turn()
@@ -38,4 +38,15 @@ t.test('whoever comes while others wait goes behind them', async (t) => {
   await turn()
   await turn()
   t.equal(turns(), undefined, 'and a call alone does not wait')
+})
+
+t.test('a turn that takes long lets no more calls go on', async (t) => {
+  const turns = createFairQueue(8)
+  let atOnce = 0
+  for (let at = 0; at < 20; at++) {
+    if (turns() === undefined) atOnce++
+    const until = performance.now() + 1
+    while (performance.now() < until);
+  }
+  t.equal(atOnce, 8)
 })

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import {
@@ -9,18 +10,19 @@ import {
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { type Test, t } from 'tap'
-import { createHttpClient } from '../../api/http-client.js'
+import { createHttpClient, type HttpClientOptions } from '../../api/http-client.js'
 
 /** A client, and the URL of a server that it may ask. */
-async function connect(t: Test, server: Server, timeoutMs = 20_000) {
+async function connect(t: Test, server: Server, more: Partial<HttpClientOptions> = {}) {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const client = createHttpClient({
     fault: 'CIS_UNREACHABLE',
     name: 'the CIS',
-    timeoutMs,
+    timeoutMs: 20_000,
     connectionsMax: 10,
     answerBytesMax: 100,
+    ...more,
   })
   t.teardown(() => {
     client.close()
@@ -71,7 +73,7 @@ t.test(
         )
       })
     })
-    const { client, url } = await connect(t, server, 1_000)
+    const { client, url } = await connect(t, server, { timeoutMs: 1_000 })
     const asked = client.send({ method: 'GET', url }).catch((error: unknown) => error)
     const outcome = await Promise.race([asked, sleep(10_000, 'still waiting', { ref: false })])
     t.match(outcome, { code: 'CIS_UNREACHABLE' })
@@ -100,4 +102,32 @@ t.test('a byte order mark in front of an answer is left out', async (t) => {
   const server = createServer((_, response) => void response.end('\uFEFF{}'))
   const { client, url } = await connect(t, server)
   t.match(await client.send({ method: 'GET', url }), { text: /^\{\}$/, isUtf8: true })
+})
+
+t.test('calls that waited are not sent all at once when many responses come at once', async (t) => {
+  const connectionsMax = 64
+  const held: (() => void)[] = []
+  const server = createServer((_, response) => {
+    held.push(() => response.end('answered'))
+    if (held.length === connectionsMax) for (const answer of held.splice(0)) answer()
+  })
+  const { client, url } = await connect(t, server, { connectionsMax, mayQueue: true })
+  let [begun, most] = [0, 0]
+  const count = () => void begun++
+  subscribe('http.client.request.start', count)
+  t.teardown(() => unsubscribe('http.client.request.start', count))
+  let isOver = false
+  const watch = () => {
+    most = Math.max(most, begun)
+    begun = 0
+    if (!isOver) setImmediate(watch)
+  }
+  watch()
+  const calls = Array.from({ length: 4 * connectionsMax }, () =>
+    client.send({ method: 'GET', url }),
+  )
+  const responses = await Promise.all(calls)
+  t.ok(responses.every(({ status }) => status === 200))
+  isOver = true
+  t.ok(most <= 8, `${most} in a turn`)
 })
