@@ -59,7 +59,9 @@ function start({ port, jwks, redirectUri, scope, seconds }: Start): void {
       claims: () => ({ sub: accountId }),
     }),
   })
-  provider.listen(port, '127.0.0.1', () => process.send?.({ type: 'ready' }))
+  const server = provider.listen(port, '127.0.0.1', () => process.send?.({ type: 'ready' }))
+  // After the default of 5 s a test's next request may meet a connection that closes.
+  server.keepAliveTimeout = 600_000
 }
 
 process.on('disconnect', () => process.exit(0))
