@@ -166,7 +166,7 @@ function createServe(options: HttpsOptions): Serve {
     })
     // A stream that fails destroys the response, so that nobody takes a part of the body for the whole.
     if (stream !== undefined) return pipeline(stream, response).catch(() => undefined)
-    response.setHeader('Content-Length', Buffer.byteLength(body))
+    if (status !== 304) response.setHeader('Content-Length', Buffer.byteLength(body))
     if (!isCut) return void response.end(body)
     response.flushHeaders()
     response.write(body, () => closeSlowly(request.socket, limits.bodyMsMax))

@@ -237,5 +237,7 @@ function writeHead(response: UwsResponse, answer: GatewayResponse, closes: boole
 
 function write(response: UwsResponse, answer: GatewayResponse, closes: boolean): void {
   writeHead(response, answer, closes)
-  response.end(answer.body, closes)
+  // `end` would state the length 0, which a cache takes for that of the body it has (RFC 9110, section 8.6).
+  if (answer.status === 304 && !closes) response.endWithoutBody()
+  else response.end(answer.body, closes)
 }

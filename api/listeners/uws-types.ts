@@ -26,6 +26,8 @@ export interface UwsResponse {
   writeStatus(status: string): UwsResponse
   writeHeader(name: string, value: string): UwsResponse
   end(body: string | Buffer, closeConnection: boolean): UwsResponse
+  /** Crashes the process if it is given `undefined`. */
+  endWithoutBody(): UwsResponse
   /** Writes a piece of a chunked body; false if the connection did not take all of it at once. */
   write(piece: string | Buffer): boolean
   /** Called when the connection has taken what was left of it. */

@@ -24,6 +24,7 @@ export const echo: Handle = (request) => {
   if (request.path === '/throw') throw new Error('a broken handler')
   if (request.path === '/reject') return Promise.reject(new Error('a broken handler'))
   if (request.path === '/late') return sleep(150).then(() => answerTo(request))
+  if (request.path === '/known') return { ...answerTo(request), status: 304, body: '' }
   return answerTo(request)
 }
 
@@ -92,6 +93,24 @@ export async function conform(
     const [, , third] = await client.answers(3)
     t.match(bodyOf(third), { body: 'abcde' })
     client.destroy()
+  })
+
+  t.test('an answer that the client has already states no length', async (t) => {
+    const client = await open()
+    client.send(get('/known'))
+    const [known] = await client.answers()
+    t.equal(statusOf(known), 304)
+    t.notMatch(
+      known,
+      /content-length|transfer-encoding/i,
+      'a cache would take it for that of the body',
+    )
+    client.send(get('/now'))
+    const [, next] = await client.answers(2)
+    t.match(bodyOf(next), { path: '/now' }, 'on the same connection')
+    client.send(get('/known', 'Connection: close'))
+    await client.closed()
+    t.equal(statusOf((await client.answers(3))[2]), 304)
   })
 
   t.test('what two servers might read differently is refused', async (t) => {
