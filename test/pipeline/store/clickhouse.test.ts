@@ -34,6 +34,18 @@ t.test(
       const [name = ''] = why.split(':')
       t.equal(failed(code, name, 'any words').code, 'STORE_UNREACHABLE', name)
     }
+    const busy = {
+      173: 'CANNOT_ALLOCATE_MEMORY',
+      439: 'CANNOT_SCHEDULE_TASK',
+      473: 'DEADLOCK_AVOIDED',
+      499: 'S3_ERROR',
+      692: 'TOO_MANY_MUTATIONS',
+      724: 'TOO_MANY_TABLES',
+      745: 'SERVER_OVERLOADED',
+      762: 'HTTP_CONNECTION_LIMIT_REACHED',
+    }
+    for (const [code, name] of Object.entries(busy))
+      t.equal(failed(code, name, 'any words').code, 'STORE_UNREACHABLE', name)
     t.ok(failed('201', 'QUOTA_EXCEEDED', 'Quota for user has been exceeded').retry)
     t.equal(failed('62', 'SYNTAX_ERROR', 'Syntax error').code, 'STORE_REFUSED')
     const unknown = (table: string) =>
@@ -106,6 +118,15 @@ t.test('with a server', async (t) => {
     for (const limit of limits) {
       const statement = { sql, settings: { [limit]: 1 } }
       await t.rejects(store.rows(statement), { code: 'STORE_UNREACHABLE' }, limit)
+    }
+  })
+
+  t.test('each code that passes by itself is one that the engine calls so', async (t) => {
+    for (const [code, why] of [...passingErrors, ...withdrawnErrors]) {
+      const [row] = await store.rows<{ name: string }>({
+        sql: `SELECT errorCodeToName(${Number(code)}) AS name`,
+      })
+      t.equal(row?.name, why.split(':')[0], code)
     }
   })
 
