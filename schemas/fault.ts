@@ -73,6 +73,9 @@ export const faultCodes = {
   SOURCE_REFUSED: passing(
     'The source rejected a request. Fix what the message names; the request is retried automatically.',
   ),
+  SOURCE_REMOVED: final(
+    'The source of the file is not in the profile any more. Restore it and the file is loaded, or run tieline load with the file.',
+  ),
   STORE_UNREACHABLE: passing(
     'No response from ClickHouse, or it cannot serve now. Check that it is up and that its address is right. Where the message or the log names a right, a password or a limit, change it for the user.',
   ),

@@ -76,7 +76,7 @@ export interface Ledger {
   ): Promise<Arrival | undefined>
   /**
    * The known arrivals of a source, to find new files in a listing: those that are not settled, and
-   * the settled ones too if the source keeps its files.
+   * the settled ones too if the source keeps its files, unless it was removed from the profile then.
    */
   knownOf(source: { readonly name: string; readonly keeps: boolean }): Promise<readonly Arrival[]>
   /** Arrivals without a state, and states that are not settled. */
@@ -167,7 +167,8 @@ export function createLedger(store: Store, now: () => Date): Ledger {
       arrivals(
         sql`source = ${name} AND arrival NOT IN (
           SELECT arrival FROM file_state
-          WHERE settled_at IS NOT NULL AND (status = 'replaced' OR NOT ${keeps}))`,
+          WHERE settled_at IS NOT NULL
+            AND (status = 'replaced' OR fault = 'SOURCE_REMOVED' OR NOT ${keeps}))`,
       ),
     unfinished: () => split({ arrivals: stateless, states: sql`settled_at IS NULL` }),
     states: (numbers) => states(sql`arrival IN ${literal(numbers)}`),

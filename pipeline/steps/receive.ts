@@ -12,6 +12,7 @@ import { type FileState, type Notes, noQuantity, noRows } from '../ledger/file-s
 import type { Arrival } from '../ledger/ledger.js'
 import { refuseRows, truncatedRefusal } from '../ledger/verdict.js'
 import { hasReported } from '../machine.js'
+import type { Source } from '../sources/source.js'
 import { forward } from './forward.js'
 import { landFrom, type Origin } from './land-rows.js'
 import { reprocessedBy } from './reprocess.js'
@@ -107,13 +108,7 @@ interface Named {
 
 async function land(context: PipelineContext, arrival: Arrival, named: Named): Promise<FileState> {
   const { name, state } = named
-  const source = context.sources.get(arrival.source)
-  if (source === undefined) {
-    throw new Fault(
-      'CONFIG',
-      `the profile has no source ${arrival.source}, which ${arrival.name} came from`,
-    )
-  }
+  const source = sourceOf(context, arrival)
   const [resembles] = await Promise.all([
     context.ledger.resembles(arrival.name, arrival.bytes),
     kindOf(state).createStaging(context.store, state),
@@ -138,6 +133,13 @@ async function land(context: PipelineContext, arrival: Arrival, named: Named): P
   const refusal = refuseRows(state.feed, received.rows.read)
   if (refusal !== undefined) return { ...received, ...refusal }
   return cut === undefined ? received : refuseTruncated(context, received, cut)
+}
+
+function sourceOf({ sources }: PipelineContext, { source, name }: Arrival): Source {
+  const found = sources.get(source)
+  if (found !== undefined) return found
+  const detail = `the profile has no source ${source}, which ${name} came from; restore it, or run tieline load with the file`
+  throw new Fault('SOURCE_REMOVED', detail)
 }
 
 /** The state of a file whose bytes were read and counted. */
@@ -205,8 +207,8 @@ export async function ensureLanded(context: PipelineContext, state: FileState): 
   }
   if (isWhole) return
   const arrival = await context.ledger.arrival(state.arrival)
-  const source = context.sources.get(state.source)
-  if (arrival === undefined || source === undefined) throw sourceChanged(state)
+  if (arrival === undefined) throw sourceChanged(state)
+  const source = sourceOf(context, arrival)
   const name = parseFileName(arrival.name, context.profile)
   const { fileId } = await landKnown(context, { arrival, source, name, hold: true })
   if (fileId !== state.fileId) throw sourceChanged(state)
