@@ -15,7 +15,7 @@ import {
 import { type BoundStatement, bind, type Sql } from './sql.js'
 import { toStatementSpan } from './statement-span.js'
 import { createTasks, type RunningStatement, type Tasks } from './tasks.js'
-import { tlsOptionsOf, tlsRemedyOf } from './tls.js'
+import { notTls, tlsOptionsOf, tlsRemedyOf } from './tls.js'
 
 /** Address of the store. `url` is ClickHouse's HTTP address without credentials. */
 export interface StoreAddress {
@@ -273,5 +273,6 @@ function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
   if (error.message.startsWith('Timeout')) return 'time-out'
   if (/^\s*</.test(error.message)) return 'HTML of a proxy'
+  if (/wrong version number|packet length too long/.test(error.message)) return notTls
   return (error as NodeJS.ErrnoException).code ?? error.name
 }

@@ -28,6 +28,17 @@ export function tlsOptionsOf(
 const untrusted = /^(DEPTH_ZERO_)?SELF_SIGNED|^UNABLE_TO_(VERIFY_LEAF|GET_ISSUER)/
 const certificateWanted = /^ERR_SSL_\w+_ALERT_(CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE|UNKNOWN_CA)/
 
+/** The code of a server that answers TLS with something else, whatever OpenSSL calls it. */
+export const notTls = 'ERR_SSL_WRONG_VERSION_NUMBER'
+
+const remedies: Readonly<Record<string, string>> = {
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'its certificate is for another host; name a host of the certificate in CLICKHOUSE_URL, or issue one for this host',
+  CERT_HAS_EXPIRED: 'its certificate has expired; renew it, or set the clock of this machine',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet; set the clock of this machine',
+  [notTls]: 'its port does not speak TLS; name its port for HTTPS in CLICKHOUSE_URL',
+}
+
 /** What to do about the code of a failed TLS connection; undefined for any other failure. */
 export function tlsRemedyOf(code: string): string | undefined {
   if (untrusted.test(code)) {
@@ -36,5 +47,5 @@ export function tlsRemedyOf(code: string): string | undefined {
   if (certificateWanted.test(code)) {
     return 'it asks for a client certificate; set CLICKHOUSE_CERT_FILE and CLICKHOUSE_KEY_FILE'
   }
-  return undefined
+  return remedies[code]
 }

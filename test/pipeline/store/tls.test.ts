@@ -8,7 +8,7 @@ import { type Test, t } from 'tap'
 import { demoCertificates } from '../../../infra/demo/certificates.js'
 import { externalStore } from '../../../infra/stack/addresses.js'
 import { withStore } from '../../../infra/stack/connections.js'
-import type { StoreAddress } from '../../../pipeline/store/clickhouse.js'
+import { createStore, type StoreAddress, toStoreFault } from '../../../pipeline/store/clickhouse.js'
 import { sql } from '../../../pipeline/store/sql.js'
 import type { TlsFiles } from '../../../pipeline/tls-files.js'
 import { running, writer } from '../../infra/clickhouse/running.js'
@@ -39,7 +39,7 @@ async function createTls(t: Test, { demands = false } = {}): Promise<string> {
     server.closeAllConnections()
     server.close()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
@@ -60,6 +60,23 @@ t.test('a server with a private authority is reached with its file only', async 
     message: /certificate is not trusted; set CLICKHOUSE_CA_FILE/,
   })
   t.same(await one(addressOf(url, { caFile })), [{ one: 1 }])
+})
+
+t.test('a certificate or port that is wrong is named with its remedy', async (t) => {
+  const url = await createTls(t)
+  const refusal = async (at: string, message: RegExp) => {
+    await t.rejects(one(addressOf(at, { caFile })), { code: 'STORE_UNREACHABLE', message })
+    const store = createStore(addressOf(at, { caFile }), 'discreet')
+    await t.rejects(store.rows({ sql: sql`SELECT 1` }), { message })
+    await store.close()
+  }
+  await refusal(url.replace('127.0.0.1', '127.0.0.2'), /is for another host; .* CLICKHOUSE_URL/)
+  await refusal(engine.url.replace('http:', 'https:'), /does not speak TLS; .* CLICKHOUSE_URL/)
+  const coded = (code: string) => Object.assign(new Error(code), { code })
+  const detailOf = (code: string) =>
+    toStoreFault('SELECT 1', { error: coded(code), wording: 'discreet' }).detail
+  t.match(detailOf('CERT_HAS_EXPIRED'), /has expired; renew it/)
+  t.match(detailOf('CERT_NOT_YET_VALID'), /not valid yet; set the clock/)
 })
 
 t.test(
