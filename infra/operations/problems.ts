@@ -175,14 +175,25 @@ export async function readQuarantined(
   })
 }
 
+const nextFollows = 'the next one follows automatically'
+/** How a discreet fault of the store begins: with the engine's name of an error, or that of a connection. */
+const refusal = /^([A-Z0-9_]+(?: \(\d+\))?); in: /
+const silence = /^ClickHouse did not answer \(([^()]+)\): /
+
 /**
- * Reasons in place of a detail that names a statement. A file waits until its next attempt succeeds, so
+ * A reason in place of a detail that names a statement. A file waits until its next attempt succeeds, so
  * that a reason has to be true when ClickHouse answers again, too.
  */
-const attempts: Partial<Record<FaultCode, string>> = {
-  STORE_UNREACHABLE:
-    'ClickHouse did not answer the last attempt; the next one follows automatically',
-  STORE_BUSY: 'ClickHouse was busy at the last attempt; the next one follows automatically',
+function reasonOf({ code, detail }: Pick<Wait, 'code' | 'detail'>): string {
+  if (code === 'STORE_BUSY') return `ClickHouse was busy at the last attempt; ${nextFollows}`
+  if (code !== 'STORE_UNREACHABLE') return detail
+  const refused = refusal.exec(detail)?.[1]
+  if (refused !== undefined) {
+    return `ClickHouse refused the last attempt with ${refused}; ${nextFollows}`
+  }
+  const cause = silence.exec(detail)?.[1]
+  const why = cause === undefined ? '' : ` (${cause})`
+  return `ClickHouse did not answer the last attempt${why}; ${nextFollows}`
 }
 
 /** Without an answer of the queues, every unfinished file waits for Redis. */
@@ -191,11 +202,12 @@ function listWaiting(
   waits: readonly Wait[] | undefined,
 ): readonly StuckFile[] {
   const held = new Map<number, StuckFile>()
-  for (const { arrival: number, code, detail, since } of waits ?? []) {
-    if (number === undefined) continue
-    const reason = attempts[code] ?? detail
-    for (const { arrival, file } of filesOf(number, unfinished)) {
-      held.set(arrival, toStuck({ arrival, file, since, fault: code, reason }))
+  for (const wait of waits ?? []) {
+    if (wait.arrival === undefined) continue
+    const { code: fault, since } = wait
+    const reason = reasonOf(wait)
+    for (const { arrival, file } of filesOf(wait.arrival, unfinished)) {
+      held.set(arrival, toStuck({ arrival, file, since, fault, reason }))
     }
   }
   for (const one of unfinished) {

@@ -97,17 +97,34 @@ t.test('a run by hand ends a failure', async (t) => {
   t.same(await open(), ['bill:7:2026-01-01'], 'it fails again')
 })
 
-t.test('a file that waits for ClickHouse is listed without the statement', async (t) => {
-  const detail = 'ClickHouse did not answer (ECONNREFUSED): SELECT if(a, b, c) AS id'
-  const wait = { job: 'load', arrival: 99, code: 'STORE_UNREACHABLE', detail, since: now } as const
-  const { waiting } = await readProblemsOf({ store, queues: { waits: async () => [wait] } })
-  const reason = 'ClickHouse did not answer the last attempt; the next one follows automatically'
-  t.match(
-    waiting,
-    [{ arrival: 99, code: 'STORE_UNREACHABLE', reason }],
-    'true after the outage too',
-  )
-})
+t.test(
+  'a file that waits for ClickHouse is listed with the reason, not the statement',
+  async (t) => {
+    const reasonOf = async (detail: string) => {
+      const at = { job: 'load', arrival: 99, since: now } as const
+      const wait = { ...at, code: 'STORE_UNREACHABLE', detail } as const
+      const { waiting } = await readProblemsOf({ store, queues: { waits: async () => [wait] } })
+      t.match(waiting, [{ arrival: 99, code: 'STORE_UNREACHABLE' }])
+      return waiting[0]?.reason
+    }
+    const next = 'the next one follows automatically'
+    t.equal(
+      await reasonOf('ClickHouse did not answer (ECONNREFUSED): SELECT if(a, b, c) AS id'),
+      `ClickHouse did not answer the last attempt (ECONNREFUSED); ${next}`,
+      'true after the outage too',
+    )
+    t.equal(
+      await reasonOf('TOO_MANY_PARTS (252); in: INSERT INTO arrival'),
+      `ClickHouse refused the last attempt with TOO_MANY_PARTS (252); ${next}`,
+    )
+    t.equal(
+      await reasonOf('ClickHouse did not answer (its certificate (PEM) has expired): SELECT 1): 2'),
+      `ClickHouse did not answer the last attempt; ${next}`,
+      'what may be a part of a statement is left out',
+    )
+    t.equal(await reasonOf('SELECT 7'), `ClickHouse did not answer the last attempt; ${next}`)
+  },
+)
 
 t.test('servers that do not answer are listed, and nothing hangs', async (t) => {
   const problems = await readProblems({
