@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { shownRedisUrl } from '../../pipeline/queues/redis-url.js'
 import { openHome, refuseForeign } from '../stack/home.js'
 import { profilePathOf, readOwnProfile, rememberProfile } from '../stack/profile-file.js'
@@ -83,11 +83,20 @@ export function describeStack(stack: InUse & Partial<Pick<Stack, 'gateway' | 'wo
           `metrics     ${metricsOf(stack).join(', ')}`,
         ]
       : []),
-    `inbox       ${home.inbox}`,
+    ...inboxesOf(stack),
     `outbox      ${home.outbox}`,
     `passwords   ${join(home.path, 'secrets.json')}`,
     `logs        ${home.logs}`,
   ].join('\n')
+}
+
+/** The folders that files are taken from: the profile may have others than that of the data folder, or none. */
+function inboxesOf({ home, profile }: Pick<InUse, 'home' | 'profile'>): readonly string[] {
+  return profile.sources.flatMap((source) => {
+    if (source.kind !== 'folder') return []
+    const path = resolve(home.path, source.path)
+    return [`inbox       ${path}${path === home.inbox ? '' : `, source ${source.name}`}`]
+  })
 }
 
 function metricsOf({ worker, gateway }: Partial<Pick<Stack, 'gateway' | 'worker'>>) {

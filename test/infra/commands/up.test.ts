@@ -1,11 +1,31 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { t } from 'tap'
+import { describeStack } from '../../../infra/commands/up.js'
+import type { InUse } from '../../../infra/commands/use-stack.js'
 import { usageFile } from '../../../infra/demo/usage-file.js'
+import { openHome } from '../../../infra/stack/home.js'
 import { demoProfilePath } from '../../../infra/stack/profile-file.js'
 import { createFolder } from '../../rig/folder.js'
-import { header } from '../../story/rig/stack.js'
+import { header, storyProfile } from '../../story/rig/stack.js'
 import { createHome, interrupt, oneDay, startUntil, tieline } from '../command-line.js'
+
+t.test('a start names the folders that files are taken from, and no other', async (t) => {
+  const home = openHome(createFolder(t))
+  const servers = { store: { url: 'http://127.0.0.1:1' }, reader: {}, redisUrl: 'redis://a' }
+  const linesOf = (sources: readonly object[] | undefined) => {
+    const profile = storyProfile({ profile: { ...(sources && { sources }) } })
+    const lines = describeStack({ ...servers, home, profile } as unknown as InUse).split('\n')
+    return lines.filter((line) => line.startsWith('inbox'))
+  }
+  t.same(linesOf(undefined), [`inbox       ${home.inbox}`])
+  const shares = [
+    { kind: 'folder', name: 'ami', path: '/srv/ami' },
+    { kind: 'folder', name: 'own', path: 'inbox' },
+  ]
+  t.same(linesOf(shares), ['inbox       /srv/ami, source ami', `inbox       ${home.inbox}`])
+  t.same(linesOf([]), [])
+})
 
 t.test('commands share the stack that runs on their data folder', async (t) => {
   const folder = createFolder(t)
