@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault } from '../../schemas/fault.js'
+import { Fault, type FaultCode } from '../../schemas/fault.js'
 import { isSchedule } from '../../schemas/feed.js'
 import { keptName } from '../../schemas/file-name.js'
 import type { Folders, PipelineContext } from '../context.js'
@@ -80,7 +80,10 @@ export async function findObstacle(
   }
   const path = keptAt(folders, state)
   const found = await attempt(path, () => ifThere(stat(path)))
-  return found === undefined ? `${path} is not there any more; send the file again` : undefined
+  if (found !== undefined) return undefined
+  // Its bytes were never read: they are still where it came from.
+  if (fault === ('SOURCE_REMOVED' satisfies FaultCode)) return state.reason
+  return `${path} is not there any more; send the file again`
 }
 
 /** The order to reprocess a file, if there is one. */

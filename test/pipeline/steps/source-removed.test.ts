@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { PipelineContext } from '../../../pipeline/context.js'
 import { landedFolder } from '../../../pipeline/files/landing.js'
+import type { FileState } from '../../../pipeline/ledger/file-state.js'
 import { createFolder as createFolderSource } from '../../../pipeline/sources/folder.js'
 import { createStability, poll } from '../../../pipeline/steps/poll.js'
 import { ensureLanded, receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
+import { findObstacle } from '../../../pipeline/steps/reprocess.js'
 import { settle } from '../../../pipeline/steps/settle.js'
 import type { SettingsOf } from '../../../schemas/settings/source.js'
 import { createFolder } from '../../rig/folder.js'
@@ -52,6 +54,8 @@ t.test('a file whose source was removed is loaded when the source is restored', 
     fault: 'SOURCE_REMOVED',
     reason,
   })
+  const state = (await context.ledger.state(first)) as FileState
+  t.equal(await findObstacle(context, state, 'retry'), reason, 'a retry has nothing to read')
   const [again = 0] = await look()
   t.ok(again > first, 'the restored source lists it as a new file')
   await receive(context, again)
