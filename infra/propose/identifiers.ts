@@ -48,7 +48,19 @@ export function findIdentifiers(
   })
   findings.decide('columns.account', optional(matching(free, columnWords.account), question))
   findings.decide('columns.site', optional(matching(free, columnWords.site), question))
-  return columnsFor(decided, columns)
+  const chosen = columnsFor(decided, columns)
+  if (chosen !== undefined && decided !== value) noteClashes(question, chosen, findings)
+  return chosen
+}
+
+/** Says what an answer loses. */
+function noteClashes(question: MeterQuestion, meter: readonly Column[], { note }: Findings): void {
+  const found = clashes(question, meter)
+  if (found > 0) note(`${clashText(found)}: the last one counts, the others are not loaded`)
+}
+
+function clashText(found: number): string {
+  return `${found} rows have the meter and time of another row, and another quantity`
 }
 
 function evidenceOf(only: Column | undefined, splitter: Splitter | undefined): string {
@@ -199,7 +211,7 @@ function clashOf(
   const found = clashes(question, meter)
   if (found === 0) return undefined
   return {
-    evidence: `${found} rows have the meter and time of another row, and another quantity`,
+    evidence: clashText(found),
     question:
       'which columns distinguish them? Answer a list of columns, or the meter alone: then the last row counts',
   }

@@ -47,6 +47,37 @@ for (const { system, file, says } of unloadable) {
   })
 }
 
+const bothWays = [
+  'Make,Serial,Read Start,kWh,Direction',
+  ...Array.from({ length: 48 }, (_, at) => {
+    const time = `2026-01-${13 + Math.floor(at / 24)} ${String(at % 24).padStart(2, '0')}:00`
+    return `L,7,${time},1.${at},DEL\nL,7,${time},0.${at},REC`
+  }),
+  '',
+].join('\n')
+
+t.test(
+  'an answer that gives rows one meter and time has a note that the last one counts',
+  async (t) => {
+    const answers = {
+      '/timeZone': 'America/Detroit',
+      'columns.generation': '{ column: Direction, is: [REC] }',
+      clock: 'wall',
+    }
+    const says = /48 rows have the meter and time of another row, and another quantity/
+    const lost = await proposalFor(
+      { file: bothWays },
+      { ...answers, 'columns.meter': '[Make, Serial]' },
+    )
+    t.match(lost.notes.join('\n'), says)
+    const kept = await proposalFor(
+      { file: bothWays },
+      { ...answers, 'columns.meter': '[Serial, Direction]' },
+    )
+    t.notMatch(kept.notes.join('\n'), says)
+  },
+)
+
 t.test('no proposal is silently wrong', async (t) => {
   t.comment(`${outcomes.right} right at once, ${outcomes.asked} asked, ${outcomes.wrong} wrong`)
   t.equal(outcomes.wrong, 0)
