@@ -3,7 +3,14 @@ import type { ProposedFeed } from './feeds.js'
 import type { Findings } from './finding.js'
 import { columnsFor, findIdentifiers, isDirections } from './identifiers.js'
 import { findQuality } from './quality.js'
-import { findDecimal, findQuantity, findReceived, findUnit, isRegister } from './quantities.js'
+import {
+  findDecimal,
+  findQuantity,
+  findReceived,
+  findUnit,
+  isRegister,
+  statedBy,
+} from './quantities.js'
 import type { SentSample } from './sample.js'
 import { type Table, toOneTable } from './table.js'
 import { findTimes, lengthText, nameOf } from './times/columns.js'
@@ -210,7 +217,9 @@ function decideUnit(
   const column = own.find(isOfUnits)
   const names = amounts.slice(0, 1).map(({ name }) => name)
   const shown = findUnit({ column, names, values: texts, length, preamble })
-  findings.decide('unit', shown)
+  const unit = findings.decide('unit', shown)
+  if (unit !== undefined && statedBy(column).length > 1)
+    findings.note(`${shown.evidence}: the quantities of all are loaded as ${unit ?? 'one unit'}`)
   const value = shown.multiplier
   findings.decide('multiplier', { value, evidence: 'to the unit above' })
 }

@@ -141,10 +141,15 @@ export interface UnitQuestion {
   readonly length: number | undefined
 }
 
+/** The different units in the column of units. */
+export function statedBy(column: Column | undefined): readonly string[] {
+  return [...new Set(column?.texts.map((text) => text.toLowerCase().replace('³', '3')))]
+}
+
 /** The unit of the quantities, with what they are multiplied by. */
 export function findUnit(question: UnitQuestion): Shown & { readonly multiplier?: number } {
   const { column, names } = question
-  const stated = column?.texts.map((text) => text.toLowerCase().replace('³', '3')) ?? []
+  const stated = statedBy(column)
   if (stated.length > 1) {
     const all = stated.join(', ')
     return {

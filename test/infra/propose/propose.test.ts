@@ -78,6 +78,22 @@ t.test(
   },
 )
 
+t.test('an answer for rows of several units has a note that all count as it', async (t) => {
+  const row = (at: number, unit: string) => `M,2026-01-13 ${10 + at}:00,1.${at},${unit}`
+  const fileOf = (units: readonly [string, string]) =>
+    [
+      'Meter,Read Start,Value,UOM',
+      ...Array.from({ length: 9 }, (_, at) => row(at, units[at % 2] as string)),
+      '',
+    ].join('\n')
+  const answers = { '/timeZone': 'America/Detroit', clock: 'wall', unit: 'kWh' }
+  const mixed = await proposalFor({ file: fileOf(['kWh', 'Wh']) }, answers)
+  t.match(mixed.notes.join('\n'), /"UOM" has kwh, wh: the quantities of all are loaded as kWh/)
+  const { unit: _, ...others } = answers
+  const same = await proposalFor({ file: fileOf(['kWh', 'KWH']) }, others)
+  t.same(openOf(same), [], 'upper and lower case are one unit')
+})
+
 t.test('no proposal is silently wrong', async (t) => {
   t.comment(`${outcomes.right} right at once, ${outcomes.asked} asked, ${outcomes.wrong} wrong`)
   t.equal(outcomes.wrong, 0)
