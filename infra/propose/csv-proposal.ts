@@ -5,6 +5,7 @@ import { columnsFor, findIdentifiers, isDirections } from './identifiers.js'
 import { findQuality } from './quality.js'
 import {
   findDecimal,
+  findMultiplier,
   findQuantity,
   findReceived,
   findUnit,
@@ -220,8 +221,7 @@ function decideUnit(
   const unit = findings.decide('unit', shown)
   if (unit !== undefined && statedBy(column).length > 1)
     findings.note(`${shown.evidence}: the quantities of all are loaded as ${unit ?? 'one unit'}`)
-  const value = shown.multiplier
-  findings.decide('multiplier', { value, evidence: 'to the unit above' })
+  findings.decide('multiplier', findMultiplier(own, shown.multiplier))
 }
 
 function isOfUnits({ name, word, kind, texts }: Column): boolean {

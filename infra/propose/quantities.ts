@@ -182,6 +182,29 @@ export function findUnit(question: UnitQuestion): Shown & { readonly multiplier?
   return { evidence: plausible(question), question: 'which unit: kWh, Wh, MWh, ccf, cm or therm?' }
 }
 
+/** The multiplier of the settings. What a column of multipliers means is a question. */
+export function findMultiplier(columns: readonly Column[], ofUnit: number | undefined): Shown {
+  const column = columns.find(
+    ({ kind, word }) => kind === 'number' && columnWords.multiplier.test(word),
+  )
+  const numbers = column?.texts.map((text) => Number(text.replace(',', '.')))
+  const factors = new Set(numbers?.filter(Number.isFinite))
+  const [factor = 1] = factors
+  if (column === undefined || (factors.size === 1 && factor === 1))
+    return { value: ofUnit, evidence: 'to the unit above' }
+  const evidence = `${nameOf(column)} has ${[...factors].slice(0, choicesMax).join(', ')}`
+  const already = `${ofUnit ?? 'none'} if they are multiplied already`
+  if (factors.size > 1) {
+    const question = `rows of different multipliers: answer ${already}; otherwise export the products`
+    return { evidence, question }
+  }
+  const product = Number((factor * (ofUnit ?? 1)).toPrecision(12))
+  return {
+    evidence,
+    question: `are the quantities to be multiplied? Answer ${product}, or ${already}`,
+  }
+}
+
 const hour = 3_600
 
 function plausible({ values, length }: UnitQuestion): string {

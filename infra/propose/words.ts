@@ -32,6 +32,8 @@ export const columnWords = {
   otherWay: /export|generation|received|returned|surplus|vertida|einspeis|teruglever|production/,
   otherNumber:
     /cost|price|amount|charge|\beur\b|\busd\b|temp|demand|kva|volt|\bamps?\b|power factor|reactive|latitude|longitude|\bline\b|\brow\b|sequence|interval (number|length)|\bduration\b|multiplier|\btariff\b/,
+  /** Factors of the quantities of a meter. */
+  multiplier: /multipli|wandlerfaktor|impulswert|\bct ratio\b|\bpulse (weight|constant)\b/,
   power: /\bk?w\b|power|leistung|puissance/,
   direction:
     /direction|\bflow\b|richtung|channel|register|surplus|delivered|received|\btype\b|\bobis\b|consumption generation|grandeur metier|energierichting/,

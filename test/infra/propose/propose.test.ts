@@ -94,6 +94,19 @@ t.test('an answer for rows of several units has a note that all count as it', as
   t.same(openOf(same), [], 'upper and lower case are one unit')
 })
 
+t.test('a column of multipliers is asked for, unless they are all 1', async (t) => {
+  const askedFor = async (factors: readonly string[], name = 'Multiplier') => {
+    const rows = factors.map((factor, at) => `M,2026-01-13 ${10 + at}:00,1${at},${factor}`)
+    const file = [`Meter,Read Start,kWh,${name}`, ...rows, ''].join('\n')
+    const answers = { '/timeZone': 'America/Detroit', clock: 'wall' }
+    const { findings } = await proposalFor({ file }, answers)
+    return findings.find(({ setting }) => setting === 'multiplier')?.question
+  }
+  t.match(await askedFor(['40', '40', '40']), /answer 40, or none if they are/i)
+  t.match(await askedFor(['40', '80', '40'], 'CT Ratio'), /export the products/)
+  t.equal(await askedFor(['1', '1.0', '1']), undefined)
+})
+
 t.test('no proposal is silently wrong', async (t) => {
   t.comment(`${outcomes.right} right at once, ${outcomes.asked} asked, ${outcomes.wrong} wrong`)
   t.equal(outcomes.wrong, 0)
