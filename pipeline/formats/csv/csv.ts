@@ -136,7 +136,8 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     // On the day of a clock change, one value too few may be a repeated hour that was left out.
     const isShort = day.seconds !== daySeconds && last < intervals
     if (last > intervals || quantities.length < intervals || isShort) {
-      const has = `${last} values in ${quantities.length} columns`
+      const values = quantities.filter((quantity) => quantity !== '').length
+      const has = `${values} values, the last in column ${last} of ${quantities.length}`
       return refuseDay('INTERVAL_COUNT', `the day has ${intervals} intervals, the row ${has}`)
     }
     const texts = instants(day.start, interval, intervals)

@@ -238,6 +238,16 @@ t.test('another encoding than that of the profile is refused', async (t) => {
   }
 })
 
+t.test('a column left empty for the skipped hour refuses the day and is named', async (t) => {
+  const row = `M,03/08/2026,1,2,,${Array.from({ length: 21 }, () => '1').join()}`
+  const setting = { ...hourly, timeZone: 'America/Detroit' }
+  const { records } = await convert(`${hoursHeader}\n${row}\n`, setting)
+  t.match(records.find(({ refused }) => refused !== undefined)?.refused, {
+    code: 'INTERVAL_COUNT',
+    detail: 'the day has 23 intervals, the row 23 values, the last in column 24 of 24',
+  })
+})
+
 t.test('a century of days is read to its last hour', async (t) => {
   const days = 36_525
   const dateOf = (day: number) =>
