@@ -14,7 +14,7 @@ import {
 } from './quantities.js'
 import type { SentSample } from './sample.js'
 import { type Table, toOneTable } from './table.js'
-import { findTimes, lengthText, nameOf } from './times/columns.js'
+import { findTimes, nameOf } from './times/columns.js'
 import {
   decideTimes,
   decideYear,
@@ -24,7 +24,7 @@ import {
   toSeries,
 } from './times/settings.js'
 import { findLength, meterLengths } from './times/times.js'
-import { findWide, type WideColumns } from './wide.js'
+import { decideWide } from './wide.js'
 import { columnWords, generationTexts, unitTexts } from './words.js'
 
 /** Facts of the rows that are not settings of the format. */
@@ -47,7 +47,7 @@ export function proposeCsv(samples: readonly SentSample[], options: ProposalCont
   const table = toOneTable(samples)
   const columns = toColumns(table)
   describeTable(samples, table, findings)
-  const wide = findWide(columns)
+  const wide = decideWide(columns, findings)
   const values = wide === undefined ? [] : columns.slice(wide.from.at, wide.from.at + wide.count)
   const own = columns.filter((one) => !values.includes(one))
   const reference = {
@@ -57,7 +57,7 @@ export function proposeCsv(samples: readonly SentSample[], options: ProposalCont
   const { rows } = table
   const times = findTimes({ columns: own, rows, isWide: wide !== undefined }, findings, reference)
   const taken = new Set([...values, ...columns.filter(isOfTime), ...placesOf(times)])
-  const quantity = wide ? decideWide(wide, findings) : findQuantity(own, taken, findings)
+  const quantity = wide ? undefined : findQuantity(own, taken, findings)
   const amount = wide === undefined ? reference.from(quantity) : undefined
   const received = findReceived({ columns: own, taken, quantity: amount }, findings)
   findGeneration(own, findings)
@@ -147,19 +147,6 @@ const namedMax = 10
 
 function isOfTime({ kind }: Column): boolean {
   return kind === 'time' || kind === 'date' || kind === 'clock'
-}
-
-function decideWide(
-  { from, count, interval, evidence }: WideColumns,
-  findings: Findings,
-): undefined {
-  const first = from.name === '' ? from.at + 1 : from.name
-  findings.decide('columns.values', { value: { from: first, count }, evidence })
-  findings.decide('interval', {
-    value: interval,
-    evidence: `${count} values are a day of intervals of ${lengthText(interval)}`,
-  })
-  return undefined
 }
 
 function findGeneration(columns: readonly Column[], findings: Findings): void {

@@ -72,7 +72,7 @@ export function findQuantity(
       candidates.length === 0
         ? 'which column has the quantity of the interval?'
         : candidates.length > choicesMax
-          ? `which column has the quantity: ${choices}, or others? If they are the values of a day, export them side by side, without other columns between them`
+          ? `which column has the quantity: ${choices}, or others? If they are the values of a day, side by side, add --answer 'columns.values={from: NAME, count: N}'; if other columns are between them, export them without these`
           : `which column has the quantity of the interval: ${choices}? Others are not loaded`,
   })
 }

@@ -1,4 +1,7 @@
-import type { Column } from './columns.js'
+import { Fault } from '../../schemas/fault.js'
+import { type Column, toReference } from './columns.js'
+import type { Findings } from './finding.js'
+import { lengthText, nameOf } from './times/columns.js'
 
 /** Columns that have one value for each interval of a day. */
 export interface WideColumns {
@@ -17,8 +20,46 @@ const counts: ReadonlyMap<number, number> = new Map(
   ]),
 )
 
+/** Finds the columns that are the values of a day, or takes those of an answer. */
+export function decideWide(
+  columns: readonly Column[],
+  findings: Findings,
+): WideColumns | undefined {
+  const found = findWide(columns)
+  const shown = found && { from: found.from.name || found.from.at + 1, count: found.count }
+  const evidence = found?.evidence ?? 'no columns are named like the values of a day'
+  const decided = findings.decide('columns.values', { value: shown, evidence })
+  if (decided === undefined || decided === null) return undefined
+  const wide = decided === shown ? (found as WideColumns) : toWide(decided, columns)
+  findings.decide('interval', {
+    value: wide.interval,
+    evidence: `${wide.count} values are a day of intervals of ${lengthText(wide.interval)}`,
+  })
+  return wide
+}
+
+function toWide(answer: unknown, columns: readonly Column[]): WideColumns {
+  const { from: name, count } = answer as { readonly from?: unknown; readonly count?: unknown }
+  const from = columns.find((one) => toReference(one, columns) === name || one.at + 1 === name)
+  const interval = counts.get(Number(count))
+  if (from === undefined || interval === undefined || from.at + Number(count) > columns.length) {
+    const detail =
+      '--answer columns.values: answer {from: NAME, count: N}, the first of N columns side by side that are a day of 24 or 25 hours'
+    throw new Fault('CONFIG', detail)
+  }
+  const range = columns.slice(from.at, from.at + Number(count))
+  const odd = range.filter((one, at) => at > 0 && maskOf(one) !== maskOf(range[at - 1] as Column))
+  const other = range.find(({ kind }) => kind !== 'number' && kind !== 'empty')
+  const between = other ?? (odd.length > range.length / 4 ? odd[0] : undefined)
+  if (between !== undefined) {
+    const detail = `--answer columns.values: ${nameOf(between)} is between them; export the values without it`
+    throw new Fault('CONFIG', detail)
+  }
+  return { from, count: Number(count), interval, evidence: 'answered' }
+}
+
 /** Finds the longest row of columns of numbers whose names count intervals of a day. */
-export function findWide(columns: readonly Column[]): WideColumns | undefined {
+function findWide(columns: readonly Column[]): WideColumns | undefined {
   let best: readonly Column[] = []
   let run: Column[] = []
   for (const column of columns) {

@@ -107,6 +107,37 @@ t.test('a column of multipliers is asked for, unless they are all 1', async (t) 
   t.equal(await askedFor(['1', '1.0', '1']), undefined)
 })
 
+t.test('an answer names the values of a day, whatever their columns are called', async (t) => {
+  const times = Array.from(
+    { length: 24 },
+    (_, at) => `${at % 12 || 12}:00 ${at < 12 ? 'AM' : 'PM'}`,
+  )
+  const day = (date: string) =>
+    `M,${date},${times.map((_, at) => `${date.slice(-1)}.${at}`).join()}`
+  const days = Array.from({ length: 9 }, (_, at) => day(`2026-01-1${at + 1}`))
+  const file = [`Meter,Day,${times.join()}`, ...days, ''].join('\n')
+  const answers = { '/timeZone': 'America/Detroit', '/commodity': 'Electric' }
+  const first = await proposalFor({ file }, answers)
+  const { question } = first.findings.find(({ setting }) => setting === 'columns.quantity') ?? {}
+  t.match(question, /--answer 'columns\.values=\{from: NAME, count: N\}'/)
+  const values = '{from: 12:00 AM, count: 24}'
+  const wide = await proposalFor({ file }, { ...answers, 'columns.values': values })
+  t.same(openOf(wide), ['clock', 'unit'])
+  const section = JSON.stringify(toSection(wide))
+  t.match(section, /"values":\{"from":"12:00 AM","count":24\}/)
+  t.match(section, /"interval":3600/)
+  for (const wrong of ['{from: 12:00 AM, count: 23}', '{from: 13:00, count: 24}', '24']) {
+    const refused = proposalFor({ file }, { ...answers, 'columns.values': wrong })
+    await t.rejects(refused, { code: 'CONFIG' }, wrong)
+  }
+  const flagged = file.replace(
+    /,(\d+:00 .M|[1-9]\.\d+)/g,
+    (text) => `${text},${text.includes('M') ? 'Flag' : 0}`,
+  )
+  const mixed = proposalFor({ file: flagged }, { ...answers, 'columns.values': values })
+  await t.rejects(mixed, { message: /"Flag" is between them/ }, 'flags are not taken for values')
+})
+
 t.test('no proposal is silently wrong', async (t) => {
   t.comment(`${outcomes.right} right at once, ${outcomes.asked} asked, ${outcomes.wrong} wrong`)
   t.equal(outcomes.wrong, 0)
