@@ -75,11 +75,24 @@ export function mapColumns(
     generation: optional('generation.column', columns.generation?.column),
     quality: optional('quality.column', columns.quality?.column),
   }
-  if (mapped.value + mapped.values <= found.length) return mapped
+  if (mapped.value + mapped.values <= found.length) {
+    const own = names.slice(mapped.value, mapped.value + mapped.values)
+    const flag = header
+      ? own.find((name) => runsOf(name, own) > Math.max(2, own.length / 4))
+      : undefined
+    if (flag === undefined) return mapped
+    const what = `from ${JSON.stringify(first)} on are ${JSON.stringify(flag)}, between the values`
+    throw refuse('values', `${runsOf(flag, own)} of ${own.length} columns ${what}`)
+  }
   throw refuse(
     'values.count',
     `${mapped.values} columns from ${JSON.stringify(first)} on are too many`,
   )
+}
+
+/** How many runs a name has: that of flags beside the values has many, that of all values one. */
+function runsOf(name: string, names: readonly string[]): number {
+  return name === '' ? 0 : names.filter((one, at) => one === name && names[at - 1] !== name).length
 }
 
 /** Spreadsheets are given `="0012"` so that they keep the zeros of a text. */

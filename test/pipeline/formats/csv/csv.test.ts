@@ -238,6 +238,14 @@ t.test('another encoding than that of the profile is refused', async (t) => {
   }
 })
 
+t.test('flags beside the values of a day are never loaded as values', async (t) => {
+  const header = hoursHeader.replaceAll(/,H\d+/g, (name) => `${name},Flag`)
+  await t.rejects(convert(`${header}\nM,03/09/2026${',1.5,0'.repeat(24)}\n`, hourly), {
+    code: 'HEADER',
+    message: /columns\.values: 12 of 24 columns from "H0" on are "flag"/i,
+  })
+})
+
 t.test('a column left empty for the skipped hour refuses the day and is named', async (t) => {
   const row = `M,03/08/2026,1,2,,${Array.from({ length: 21 }, () => '1').join()}`
   const setting = { ...hourly, timeZone: 'America/Detroit' }
