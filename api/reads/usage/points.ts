@@ -17,6 +17,8 @@ export interface Point {
 export interface PointsWanted extends Buckets {
   /** Where reads are expected: elsewhere nothing is missing. */
   readonly expected: readonly Span[]
+  /** The local day that has not ended: none of its reads are expected yet. */
+  readonly today: string
   readonly pointsMax: number
 }
 
@@ -112,13 +114,13 @@ function byUnit(rows: readonly PointRow[]): readonly Omit<Draft, 'missing'>[] {
 /** Seconds in which reads are expected and are not there. A read of an interval misses none. */
 function missingOf(
   { at, upto, isAhead, rows }: Omit<Draft, 'missing'>,
-  { granularity, expected }: PointsWanted,
+  { granularity, expected, today }: PointsWanted,
 ): number {
   const reads = sumOf(rows, (row) => row.reads)
   if (isAhead || (granularity === 'interval' && reads > 0)) return 0
   const wanted = intersect(expected, at < upto ? [[at, upto]] : [])
   const seconds = wanted.reduce((sum, [start, end]) => sum + end - start, 0)
-  return Math.max(0, seconds - sumOf(rows, ({ present }) => present))
+  return Math.max(0, seconds - sumOf(rows, ({ day, present }) => (day < today ? present : 0)))
 }
 
 const sumOf = (rows: readonly PointRow[], numberOf: (row: PointRow) => number) =>

@@ -106,10 +106,12 @@ async function readPoints(
       )
   const { timeZone } = zone
   const wanted = { clientId, meterId, timeZone, granularity, days }
+  const today = todayOf(context)
   const [read, costs] = await Promise.all([rows, readBillCosts(source, wanted, readsOf)])
   return pointsOf([...read, ...rowsOfCosts(costs, divided)], {
     ...divided,
-    expected: intersect(intersect(meter.expected, merge(buckets)), [[0, todayOf(context)]]),
+    expected: intersect(intersect(meter.expected, merge(buckets)), [[0, zone.dayStart(today)]]),
+    today,
     pointsMax: pageMax + 1,
   })
 }
@@ -130,9 +132,9 @@ function pageStartOf(query: UsageQuery): PageStart | undefined {
 const toInstants = ([start, end]: Span) => ({ start: isoSeconds(start), end: isoSeconds(end) })
 
 /** A day that has not ended lacks reads that nobody expects yet. */
-function todayOf({ zone, now }: UsageContext): number {
+function todayOf({ zone, now }: UsageContext): string {
   const at = Math.floor(now().getTime() / 1_000)
-  return spanOf(zone, localDaysOf(zone, [at, at + 1]))[0]
+  return localDaysOf(zone, [at, at + 1]).from
 }
 
 interface Asked {
