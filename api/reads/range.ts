@@ -88,6 +88,21 @@ export function intersect(some: readonly Span[], others: readonly Span[]): reado
   )
 }
 
+/** What is left of a list of spans without others. */
+export function subtract(some: readonly Span[], others: readonly Span[]): readonly Span[] {
+  return merge(others).reduce<readonly Span[]>(
+    (left, [from, to]) =>
+      left.flatMap(([start, end]) => {
+        const parts: readonly Span[] = [
+          [start, Math.min(end, from)],
+          [Math.max(start, to), end],
+        ]
+        return parts.filter(([a, b]) => a < b)
+      }),
+    some,
+  )
+}
+
 /** Spans in order; those that touch or overlap become one. */
 export function merge(spans: readonly Span[]): readonly Span[] {
   const merged: [number, number][] = []

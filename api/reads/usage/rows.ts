@@ -107,24 +107,30 @@ export function rowsOfReads(
   { granularity, zone, buckets }: Buckets,
   units: Units,
 ): readonly PointRow[] {
-  const spanOfDay = createDaySpans(zone)
-  const ends = endsOf(reads, spanOfDay)
+  const ends = endsOf(reads, createDaySpans(zone))
   return finest(reads).flatMap((one): PointRow[] => {
     const bucket = bucketOf(buckets, one.start)
     if (bucket === undefined) return []
     const end = ends.get(one) as number
     const isWhole = granularity === 'interval' || one.seconds > 3_600
     const [at, upto] = isWhole ? [one.start, end] : bucket
-    const isDaily = one.seconds === daySeconds
-    const [from, to] = isDaily ? spanOfDay(one.day) : [one.start, end]
     return [
       {
         ...{ at, upto, isAhead: false, day: one.day, cost: undefined },
-        ...{ reads: 1, quality: one.quality, present: to - from },
+        ...{ reads: 1, quality: one.quality, present: end - one.start },
         ...shownAs(one, units),
       },
     ]
   })
+}
+
+/** The spans of reads that start outside the buckets and last into one. */
+export function spansInto(reads: readonly OneRead[], { zone, buckets }: Buckets): readonly Span[] {
+  const ends = endsOf(reads, createDaySpans(zone))
+  const isWithin = (at: number) => bucketOf(buckets, at) !== undefined
+  return finest(reads)
+    .map((one): Span => [one.start, ends.get(one) as number])
+    .filter(([start, end]) => !isWithin(start) && isWithin(end - 1))
 }
 
 /** Seconds by which a clock may change. */

@@ -1,6 +1,7 @@
 import { readBillCosts } from '../../../pipeline/store/own/costs.js'
 import { createReadsOf, readByDay } from '../../../pipeline/store/own/reads.js'
 import type { Granularity, UsageQuery } from '../../../schemas/gateway/reads.js'
+import { addDays, nextDay } from '../../../schemas/time/zone.js'
 import { fromCursor, type PageStart, toCursor } from '../cursor.js'
 import {
   divide,
@@ -12,6 +13,7 @@ import {
   refuseDays,
   type Span,
   spanOf,
+  subtract,
 } from '../range.js'
 import { badCursor, badQuery, type Reading } from '../reading.js'
 import type { ReadSource } from '../source.js'
@@ -19,7 +21,7 @@ import { readChangedDays } from './changed-days.js'
 import { type OwnMeter, readOwnMeter } from './meter.js'
 import { type BillingClock, billedSpanOf, readOwnPeriods } from './periods.js'
 import { isoSeconds, type Point, pointsOf, toText } from './points.js'
-import { rowsOfCosts, rowsOfDays, rowsOfReads, type Units } from './rows.js'
+import { rowsOfCosts, rowsOfDays, rowsOfReads, spansInto, type Units } from './rows.js'
 
 export interface UsageContext extends BillingClock {
   readonly source: ReadSource
@@ -98,19 +100,26 @@ async function readPoints(
   // Other buckets begin with a local day.
   const cuts = granularity === 'billingPeriod' ? buckets.flat() : []
   const divided = { granularity, zone, buckets }
-  const readsOf = createReadsOf(source, { meterId, days, registered })
-  const rows = isPaged(granularity)
-    ? readsOf(holds).then((reads) => rowsOfReads(reads, divided, units))
-    : readByDay(source, { meterId, days, registered, holds, cuts }).then((reads) =>
-        rowsOfDays(reads, divided, units),
-      )
   const { timeZone } = zone
   const wanted = { clientId, meterId, timeZone, granularity, days }
   const today = todayOf(context)
-  const [read, costs] = await Promise.all([rows, readBillCosts(source, wanted, readsOf)])
+  // With the days beside them: a read may last over midnight, and until the next one starts.
+  const around = { from: addDays(days.from, -1), to: nextDay(days.to) }
+  const readsOf = createReadsOf(source, { meterId, days: around, registered })
+  const rows = isPaged(granularity)
+    ? readsOf(holds).then((reads) => ({
+        read: rowsOfReads(reads, divided, units),
+        into: spansInto(reads, divided),
+      }))
+    : readByDay(source, { meterId, days, registered, holds, cuts }).then((reads) => ({
+        read: rowsOfDays(reads, divided, units),
+        into: [],
+      }))
+  const [{ read, into }, costs] = await Promise.all([rows, readBillCosts(source, wanted, readsOf)])
+  const expected = intersect(intersect(meter.expected, merge(buckets)), [[0, zone.dayStart(today)]])
   return pointsOf([...read, ...rowsOfCosts(costs, divided)], {
     ...divided,
-    expected: intersect(intersect(meter.expected, merge(buckets)), [[0, zone.dayStart(today)]]),
+    expected: subtract(expected, into),
     today,
     pointsMax: pageMax + 1,
   })

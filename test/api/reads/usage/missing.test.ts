@@ -1,12 +1,13 @@
 import { t } from 'tap'
 import { billRig, steady } from '../../../pipeline/bills/rig.js'
 import { customerAt } from '../../../pipeline/customers/registering.js'
-import { readingOf, usagePage } from '../rig.js'
+import { readingOf, usagePage, usagePages } from '../rig.js'
 
 const rig = await billRig(t)
 const context = readingOf(t, rig.store)
 const register = (meterId: string) =>
   rig.register(customerAt({ clientId: meterId, accountNumber: `A${meterId}`, meterId }))
+const march = { from: '2026-03-01', to: '2026-03-20' }
 await rig.publish({ BillingCycles: ['7,2026-03-01,2026-03-31'] })
 
 t.test('reads of a day that has not ended do not stand for those of another day', async (t) => {
@@ -23,4 +24,40 @@ t.test('reads of a day that has not ended do not stand for those of another day'
     const missing = points.reduce((sum, { secondsMissing }) => sum + secondsMissing, 0)
     t.equal(missing, 7_200, granularity)
   }
+})
+
+t.test('a daily read lasts into the next day, wherever an answer begins', async (t) => {
+  // From 9:00 to 9:00, over the change of the clock on 8 March.
+  await register('gas')
+  const meter = 'gas'
+  const read = { meter, seconds: 86_400, from: '2026-02-01T14:00:00Z', commodity: 'Gas' as const }
+  await rig.readAll([{ ...read, quantities: steady('2', 50) }])
+  for (const granularity of ['interval', 'hour'] as const) {
+    const shapes = async (from: string, to: string) => {
+      const query = { meterId: meter, from, to, granularity }
+      const pages = await usagePages(context, meter, query)
+      const points = pages.flatMap((page) => page.points)
+      return points.map(({ start, end, quality, secondsMissing }) =>
+        [start, end, quality, secondsMissing].join(' '),
+      )
+    }
+    const all = await shapes('2026-02-01', '2026-03-20')
+    t.equal(all.length, 48)
+    t.match(all[34], '2026-03-07T14:00:00Z 2026-03-08T13:00:00Z asSent 0', granularity)
+    t.match(all[35], '2026-03-08T13:00:00Z 2026-03-09T13:00:00Z asSent 0', granularity)
+    t.ok(
+      all.every((one) => one.endsWith('asSent 0')),
+      'no gap where a page begins',
+    )
+    t.same(await shapes('2026-02-10', '2026-03-07'), all.slice(9, 35), `${granularity} of days`)
+  }
+  const since = String((await usagePage(context, meter, { meterId: meter, ...march })).publishedSeq)
+  await rig.readAll([{ ...read, from: '2026-03-12T13:00:00Z', quantities: ['3'] }])
+  const query = { meterId: meter, ...march, since, granularity: 'interval' as const }
+  const { points } = await usagePage(context, meter, query)
+  t.same(
+    points.map(({ start, quantity }) => [start, quantity]),
+    [['2026-03-12T13:00:00Z', 3]],
+    'nor where a change begins',
+  )
 })
