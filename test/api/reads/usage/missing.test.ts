@@ -10,7 +10,7 @@ const register = (meterId: string) =>
 const march = { from: '2026-03-01', to: '2026-03-20' }
 await rig.publish({ BillingCycles: ['7,2026-03-01,2026-03-31'] })
 
-t.test('reads of a day that has not ended do not stand for those of another day', async (t) => {
+t.test('reads of today fill no gap of another day', async (t) => {
   await register('today')
   const meter = 'today'
   await rig.readAll([
