@@ -10,7 +10,7 @@ import { id, literal, sql } from '../store/sql.js'
 import { createReads, derivedOf } from '../store/staging.js'
 import { arrivalOf } from '../store/versions.js'
 import { foreignReads, keepRegistered, moveOf } from '../usage/classify.js'
-import { findDaysOf } from '../usage/days/find.js'
+import { findDays } from '../usage/days/find.js'
 import { takenByArrival } from '../usage/from-store.js'
 import { gridOf, type StagingTotals, totalShapes } from '../usage/irregular-meters.js'
 import { countChanged } from '../usage/lengths/changed.js'
@@ -188,7 +188,7 @@ async function findKnown(
       GROUP BY local_day, meter_id, starts_at, seconds HAVING count() > 1`,
   })
   const twice = repeated.map(({ found }) => found)
-  const days = await findDaysOf(store, totals)
+  const days = await findDays(store, totals)
   if (days === 'none') return twice
   const { arrival: order } = union
   const staged = { ...union, ...totals, order, table, repeats: false, isSparse: days === 'many' }

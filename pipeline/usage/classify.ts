@@ -12,7 +12,7 @@ import { id, type Sql, sql } from '../store/sql.js'
 import { derivedOf } from '../store/staging.js'
 import { repairedColumns, repairedVersion } from '../verify/repaired.js'
 import { proveRows } from '../whole.js'
-import { findDaysOf, type StoredDays } from './days/find.js'
+import { findDays, type StoredDays } from './days/find.js'
 import { gridOf, type StagingTotals, sumSeries, totalShapes } from './irregular-meters.js'
 import { guessedStart } from './lengths/guessed.js'
 import { recordProvisional } from './lengths/provisional.js'
@@ -140,7 +140,7 @@ export async function dropUnregistered(
   const { table: to, ended } = await keepRegistered(context, state, usable)
   if (to === table) return { ...usable, unregistered: noneCounted }
   const kept = await lookAgain(context, state, to)
-  const days = await findDaysOf(context.store, kept.totals)
+  const days = await findDays(context.store, kept.totals)
   const unregistered = {
     rows: totals.rows - kept.totals.rows,
     quantity: subtractQuantities(totals.quantity, kept.totals.quantity),

@@ -25,7 +25,7 @@ import { derivedOf, stagedIn } from '../store/staging.js'
 import { attachEndsAgain, refuseRepair } from '../verify/repaired.js'
 import { onServerOf, proveRows } from '../whole.js'
 import { classify, dropUnregistered, foreignReads, settleLengths, type Usable } from './classify.js'
-import { findDaysOf } from './days/find.js'
+import { findDays } from './days/find.js'
 import { takenFromStore } from './from-store.js'
 import { countChanged } from './lengths/changed.js'
 import { attachRekeyed } from './lengths/rekey.js'
@@ -65,7 +65,7 @@ async function judgeFile(context: PipelineContext, proved: LoadedFile): Promise<
   const [lengths, isForeign, days] = await Promise.all([
     countLengths(context, state, usable),
     foreignReads(context, usable.table),
-    findDaysOf(context.store, usable.totals),
+    findDays(context.store, usable.totals),
   ])
   const withLengths = { ...state, notes: noteLengths(notes, lengths) }
   const fromStore = await takenFromStore(context.store, withLengths, {

@@ -101,36 +101,38 @@ function createDaySpans(zone: Zone): (day: string) => Span {
   }
 }
 
+/** Single reads as points have them. */
+export interface ReadRows {
+  readonly read: readonly PointRow[]
+  /** The spans of reads that start outside the buckets and last into one. */
+  readonly into: readonly Span[]
+}
+
 /** Rows of single reads. One that is longer than the bucket in which it starts keeps its own span. */
 export function rowsOfReads(
   reads: readonly OneRead[],
   { granularity, zone, buckets }: Buckets,
   units: Units,
-): readonly PointRow[] {
+): ReadRows {
   const ends = endsOf(reads, createDaySpans(zone))
-  return finest(reads).flatMap((one): PointRow[] => {
-    const bucket = bucketOf(buckets, one.start)
-    if (bucket === undefined) return []
+  const read: PointRow[] = []
+  const into: Span[] = []
+  for (const one of finest(reads)) {
     const end = ends.get(one) as number
+    const bucket = bucketOf(buckets, one.start)
+    if (bucket === undefined) {
+      if (bucketOf(buckets, end - 1) !== undefined) into.push([one.start, end])
+      continue
+    }
     const isWhole = granularity === 'interval' || one.seconds > 3_600
     const [at, upto] = isWhole ? [one.start, end] : bucket
-    return [
-      {
-        ...{ at, upto, isAhead: false, day: one.day, cost: undefined },
-        ...{ reads: 1, quality: one.quality, present: end - one.start },
-        ...shownAs(one, units),
-      },
-    ]
-  })
-}
-
-/** The spans of reads that start outside the buckets and last into one. */
-export function spansInto(reads: readonly OneRead[], { zone, buckets }: Buckets): readonly Span[] {
-  const ends = endsOf(reads, createDaySpans(zone))
-  const isWithin = (at: number) => bucketOf(buckets, at) !== undefined
-  return finest(reads)
-    .map((one): Span => [one.start, ends.get(one) as number])
-    .filter(([start, end]) => !isWithin(start) && isWithin(end - 1))
+    read.push({
+      ...{ at, upto, isAhead: false, day: one.day, cost: undefined },
+      ...{ reads: 1, quality: one.quality, present: end - one.start },
+      ...shownAs(one, units),
+    })
+  }
+  return { read, into }
 }
 
 /** Seconds by which a clock may change. */

@@ -21,7 +21,7 @@ import { readChangedDays } from './changed-days.js'
 import { type OwnMeter, readOwnMeter } from './meter.js'
 import { type BillingClock, billedSpanOf, readOwnPeriods } from './periods.js'
 import { isoSeconds, type Point, pointsOf, toText } from './points.js'
-import { rowsOfCosts, rowsOfDays, rowsOfReads, spansInto, type Units } from './rows.js'
+import { rowsOfCosts, rowsOfDays, rowsOfReads, type Units } from './rows.js'
 
 export interface UsageContext extends BillingClock {
   readonly source: ReadSource
@@ -107,10 +107,7 @@ async function readPoints(
   const around = { from: addDays(days.from, -1), to: nextDay(days.to) }
   const readsOf = createReadsOf(source, { meterId, days: around, registered })
   const rows = isPaged(granularity)
-    ? readsOf(holds).then((reads) => ({
-        read: rowsOfReads(reads, divided, units),
-        into: spansInto(reads, divided),
-      }))
+    ? readsOf(holds).then((reads) => rowsOfReads(reads, divided, units))
     : readByDay(source, { meterId, days, registered, holds, cuts }).then((reads) => ({
         read: rowsOfDays(reads, divided, units),
         into: [],

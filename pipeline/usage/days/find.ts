@@ -18,14 +18,11 @@ const sparseFactor = 4
 export type StoredDays = 'none' | 'alike' | 'many'
 
 /** What the store has in the days of some rows. */
-export async function findDaysOf(
+export async function findDays(
   store: Store,
-  totals: Days & { readonly rows: number },
+  { rows, ...days }: Days & { readonly rows: number },
 ): Promise<StoredDays> {
-  return totals.rows === 0 ? 'none' : findDays(store, totals, totals.rows)
-}
-
-export async function findDays(store: Store, days: Days, rows: number): Promise<StoredDays> {
+  if (rows === 0) return 'none'
   const most = rows * sparseFactor
   const [found] = await store.rows<{ stored: string }>({
     sql: sql`SELECT count() AS stored FROM (

@@ -93,9 +93,10 @@ t.test('a file with few of the meters of its days is compared like any other', a
   await arrive(9, 'Electric')
   const meters = Array.from({ length: 9 }, (_, at) => ({ ...read(4, '1'), meterId: `M${at}` }))
   await publishReads(store, 9, meters)
-  t.same(await findDays(store, day, 1), 'many')
-  t.same(await findDays(store, day, 9), 'alike')
-  t.same(await findDays(store, { firstDay: '2026-03-02', lastDay: '2026-03-03' }, 1), 'none')
+  t.same(await findDays(store, { ...day, rows: 1 }), 'many')
+  t.same(await findDays(store, { ...day, rows: 9 }), 'alike')
+  const others = { firstDay: '2026-03-02', lastDay: '2026-03-03' }
+  t.same(await findDays(store, { ...others, rows: 1 }), 'none')
   await arrive(10, 'Electric')
   const few = [
     { ...read(4, '2'), meterId: 'M3' },
