@@ -77,8 +77,12 @@ export interface RejectedRow {
 
 export type UsageVerdict = AcceptedRow | RejectedRow
 
-/** What the sender says of a quantity: `asSent` where it says nothing. */
-export type ReadQuality = 'asSent' | 'estimated' | 'substituted'
+/** What the sender may say of a quantity: `asSent` where it says nothing. */
+export const readQualities = ['asSent', 'estimated', 'substituted'] as const
+export type ReadQuality = (typeof readQualities)[number]
+
+/** The column that a usage file may have behind those of its feed: a quality, or nothing. */
+export const qualityColumn = 'Quality'
 
 /** The column of a converted row that estimates have. */
 export const estimateLetter = 'E'

@@ -59,7 +59,8 @@ Usage files in another layout are welcome too: see [other formats](formats.md).
 - Write the file under a name that ends in \`.part\` and rename it. Or put an empty \`<name>.done\` in the
   same folder when the file is complete.
 - Columns have the order of the tables below. More columns behind them are refused, or ignored with
-  \`files.extraColumns: ignore\`; the receipt names them. "may be empty" is a column with optional values. "may be
+  \`files.extraColumns: ignore\`; the receipt names them. Only reads may have a
+  [\`Quality\`](formats.md#quality-of-reads). "may be empty" is a column with optional values. "may be
   left out" is a column that the header may omit too.
 - Identifiers have 1 to 64 characters and are text: spreadsheets round long numbers. They have no
   control or other invisible characters, such as U+200B or U+202E, and do not start with \`=\`, \`+\`,
@@ -139,8 +140,8 @@ a section \`intake\` with a user. The gateway also needs the sections \`identity
   get the offset, send \`bytes */<all>\` without a body.
 - A file may be sent again after a correction. The response is 503 until the file itself has its receipt.
 - A \`POST\` sends rows. The response comes after the rows are flushed to disk. Every \`gatherSeconds\` they
-  become a file. Each sender and each timestamp format has a file of its own. A call has timestamps of
-  one format, and 4 MB at most. A longer one is refused with 413: send several calls, or upload a file.
+  become a file. Each sender and each timestamp format has a file of its own, and rows with \`Quality\`
+  have one. A call has timestamps of one format, and 4 MB at most. A longer one is refused with 413: send several calls, or upload a file.
 - Files become arrivals in the order in which they were begun, also after an outage and with several
   gateways. A correction that is pushed \`gatherSeconds\` after the row, or later, always counts. Of two rows that
   are pushed within that time the later one counts if one gateway gets both in one format.

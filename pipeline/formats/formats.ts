@@ -2,10 +2,12 @@ import { type Feed, type FeedName, feeds } from '../../schemas/feed.js'
 import { matchHeader } from '../../schemas/record-feed.js'
 import type { BillingFormat } from '../../schemas/settings/formats/billing-format.js'
 import type { UsageFormat } from '../../schemas/settings/formats/usage-format.js'
+import { qualityColumn } from '../../schemas/usage-row.js'
 import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
 import { createGreenButtonPeriods } from './billed/green-button.js'
 import { createCsv } from './csv/csv.js'
+import { createPlainWithQuality } from './csv/with-quality.js'
 import type { BilledContext, Conversion, Format, FormatContext } from './format.js'
 import { createGreenButton } from './green-button.js'
 import { createNem12 } from './nem/nem12.js'
@@ -48,7 +50,8 @@ export interface OpenedFile {
 
 /**
  * Decides how a file is read: as `usage.format` or `files.format` says, but a file with the header of the plain layout is
- * always that one. Pushed rows and histories of meters are such files, and corrections may be.
+ * always that one. Pushed rows and histories of meters are such files, and corrections may be. Those of usage may have
+ * a column of qualities.
  */
 export async function openFile(
   { profile, zone }: Pick<PipelineContext, 'profile' | 'zone'>,
@@ -58,17 +61,25 @@ export async function openFile(
   const feed = feeds[name]
   const settings = formatOf(profile, feed)
   const open = openerOf(settings, feed)
-  if (open === undefined) return { conversion: undefined, input, warnings: [] }
+  if (open === undefined && feed.kind !== 'usage')
+    return { conversion: undefined, input, warnings: [] }
   const { head, whole } = await peek(input)
   const line = head.toString('latin1').replace(/^\u00EF\u00BB\u00BF/, '')
   const columns = parseRow(line.split(/\r?\n/)[0] as string)
-  if (columns !== undefined && matchHeader(feed, columns) !== undefined) {
-    const note = `its header is that of the layout tieline: read as such, not as ${settings.name}`
-    return { conversion: undefined, input: whole, warnings: [note] }
-  }
+  const matched = columns && matchHeader(feed, columns)
   const { usage, limits } = profile
-  const conversion = open({ usage, zone, lineBytesMax: limits.rowBytesMax })
-  return { conversion, input: whole, warnings: [] }
+  const context = { usage, zone, lineBytesMax: limits.rowBytesMax }
+  if (matched === undefined) return { conversion: open?.(context), input: whole, warnings: [] }
+  const note = `its header is that of the layout tieline: read as such, not as ${settings.name}`
+  const hasQuality =
+    feed.kind === 'usage' && matched.extra.join().toLowerCase() === qualityColumn.toLowerCase()
+  return {
+    conversion: hasQuality
+      ? createPlainWithQuality({ ...context, commodity: feed.commodity })
+      : undefined,
+    input: whole,
+    warnings: open === undefined ? [] : [note],
+  }
 }
 
 type AnyFormat = UsageFormat | BillingFormat

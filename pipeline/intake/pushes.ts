@@ -4,7 +4,9 @@ import { Fault } from '../../schemas/fault.js'
 import { pushedColumns, toPushedText } from '../../schemas/gateway/pushed-rows.js'
 import type { Naming } from '../../schemas/name-pattern.js'
 import type { Intake, PushedRows } from '../../schemas/settings/intake.js'
+import type { TimestampFormat } from '../../schemas/time/timestamp.js'
 import { dayAt, type Zone } from '../../schemas/time/zone.js'
+import { qualityColumn } from '../../schemas/usage-row.js'
 import { refuseFullDisk } from '../files/disk.js'
 import { attempt, ifThere, syncFolder, writeAll } from '../sources/disk.js'
 import type { PushedLines } from './ambiguous-rows.js'
@@ -34,6 +36,12 @@ export interface Pushes {
   close(): Promise<void>
 }
 
+/** What the rows of one file have in common. */
+interface Shape {
+  readonly timestamps: TimestampFormat | undefined
+  readonly hasQuality: boolean
+}
+
 /** Rows of one call that are not flushed yet. */
 interface Waiting {
   readonly text: string
@@ -54,16 +62,20 @@ interface Gathering {
 const fileBytesMax = 64_000_000
 
 /**
- * Gathers pushed rows into files, for each sender and timestamp format its own: a file has one format,
- * and too many rejected rows quarantine all of it. The rows of all calls that arrive while the disk is busy are
+ * Gathers pushed rows into files, for each sender and timestamp format its own, and for rows with a
+ * quality: a file has one format, and too many rejected rows quarantine all of it. The rows of all calls that arrive while the disk is busy are
  * written and flushed together; only then are the calls answered. After `gatherSeconds` a file gets its
  * name and becomes an arrival; any process that gathers in the same folder finishes files of a dead one.
  */
 export async function createPushes(options: PushOptions): Promise<Pushes> {
   const gatherers = new Map<string, Gatherer>()
-  const gathererOf = ({ feed, sender }: PushedRows, timestamps = ''): Gatherer => {
-    const key = JSON.stringify([feed, sender, timestamps])
-    const columns = pushedColumns.get(feed) ?? []
+  const gathererOf = (
+    { feed, sender }: PushedRows,
+    { timestamps, hasQuality }: Shape,
+  ): Gatherer => {
+    const key = JSON.stringify([feed, sender, timestamps, hasQuality])
+    const known = pushedColumns.get(feed) ?? []
+    const columns = hasQuality ? [...known, qualityColumn] : known
     const gatherer = gatherers.get(key) ?? createGatherer(options, { feed, columns, sender })
     gatherers.set(key, gatherer)
     return gatherer
@@ -92,7 +104,7 @@ export async function createPushes(options: PushOptions): Promise<Pushes> {
       if (read.problem !== undefined) return { kind: 'wrong', detail: read.problem }
       const problem = options.findProblem?.({ feed: rows.feed, text: read.text })
       if (problem !== undefined) return { kind: 'wrong', detail: problem }
-      const fileName = await gathererOf(rows, read.timestamps).add(read.text)
+      const fileName = await gathererOf(rows, read).add(read.text)
       return { kind: 'gathered', fileName, rows: read.rows }
     },
     close: async () => {

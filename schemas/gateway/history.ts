@@ -3,6 +3,7 @@ import { Fault } from '../fault.js'
 import { csvField } from '../field.js'
 import { parseSent, sentNumber } from '../json.js'
 import { byteSize } from '../settings/byte-size.js'
+import { qualityColumn, type ReadQuality, readQualities } from '../usage-row.js'
 import { utilityServer } from './utility-server.js'
 
 /**
@@ -55,6 +56,9 @@ const row = z.object({
   MeterID: identifier,
   TimeStamp: value,
   TotalUnit: value,
+  [qualityColumn]: z.enum(readQualities).optional(),
+  /** Names are compared with case: what this one says would be lost. */
+  quality: z.undefined().optional(),
 })
 
 function isWholeAndSafe(text: string): boolean {
@@ -67,19 +71,40 @@ function isWholeAndSafe(text: string): boolean {
  */
 export function toUsageText({ format, text }: Omit<HistoryAnswer, 'isWhole'>): string | undefined {
   if (format === 'csv') return /\n[^\r\n]/.test(text.trimStart()) ? text : undefined
-  const rows = text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [toRow(line, at)]))
-  return rows.length === 0 ? undefined : `${columns.join(',')}\n${rows.join('\n')}\n`
+  const { rows, hasQuality } = toUsageRows(
+    text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [toRow(line, at)])),
+  )
+  const header = hasQuality ? [...columns, qualityColumn] : columns
+  return rows.length === 0 ? undefined : `${header.join(',')}\n${rows.join('\n')}\n`
 }
 
-function toRow(line: string, at: number): string {
+function toRow(line: string, at: number): SentUsageRow {
   const read = readUsageRow(line)
-  if ('row' in read) return read.row
+  if ('row' in read) return read
   throw new Fault('MDM_ANSWER', `line ${at + 1} of the MDM's answer has no valid ${read.field}`)
 }
 
+/** A row of a usage file, and the quality that its sender states. */
+export interface SentUsageRow {
+  readonly row: string
+  readonly quality: ReadQuality | undefined
+}
+
 /** A line of NDJSON as a row of a usage file, or the field that it lacks. */
-export function readUsageRow(line: string): { readonly row: string } | { readonly field: string } {
+export function readUsageRow(line: string): SentUsageRow | { readonly field: string } {
   const parsed = row.safeParse(parseSent(line))
   if (!parsed.success) return { field: parsed.error.issues[0]?.path.join('.') || 'JSON' }
-  return { row: columns.map((column) => csvField(parsed.data[column])).join(',') }
+  const { data } = parsed
+  const text = columns.map((column) => csvField(data[column])).join(',')
+  return { row: text, quality: data[qualityColumn] }
+}
+
+/** The rows of a file, whose column of qualities is left out where no row states one. */
+export function toUsageRows(sent: readonly SentUsageRow[]): {
+  readonly rows: readonly string[]
+  readonly hasQuality: boolean
+} {
+  const hasQuality = sent.some(({ quality }) => quality !== undefined)
+  const rows = sent.map(({ row, quality = '' }) => (hasQuality ? `${row},${quality}` : row))
+  return { rows, hasQuality }
 }

@@ -2,12 +2,15 @@ import { feeds } from '../feed.js'
 import { trimBlanks } from '../field.js'
 import type { PushedRows } from '../settings/intake.js'
 import { detectFormat, type TimestampFormat, timestampNames } from '../time/timestamp.js'
-import { readUsageRow } from './history.js'
+import { qualityColumn, readQualities } from '../usage-row.js'
+import { readUsageRow, type SentUsageRow, toUsageRows } from './history.js'
 
 export type PushedText =
   | {
       readonly rows: number
       readonly text: string
+      /** Whether each row has a quality behind its columns. */
+      readonly hasQuality: boolean
       /** The one format of the timestamps; undefined where none has one. */
       readonly timestamps: TimestampFormat | undefined
       readonly problem?: undefined
@@ -25,7 +28,7 @@ export const pushedColumns: ReadonlyMap<string, readonly string[]> = new Map(
  * Pushed rows as lines of a usage file, each with its line end. Rows of several calls share one file,
  * so anything that could damage another call's rows is refused: a quote in CSV, a line break in a
  * value, a row with other columns, a NUL. So is a call with timestamps of two formats, because a file
- * has one. Everything else is validated with the rows of every file.
+ * has one, and a quality that is none. Everything else is validated with the rows of every file.
  */
 export function toPushedText({ feed, format, text }: Omit<PushedRows, 'sender'>): PushedText {
   const columns = pushedColumns.get(feed)
@@ -37,16 +40,17 @@ export function toPushedText({ feed, format, text }: Omit<PushedRows, 'sender'>)
   const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/)
   const read = format === 'csv' ? readCsv(lines, columns) : readNdjson(lines)
   if (!Array.isArray(read)) return { problem: String(read) }
-  if (read.some((row) => row.includes('\0'))) {
+  const { rows, hasQuality } = toUsageRows(read)
+  if (rows.some((row) => row.includes('\0'))) {
     return { problem: 'a value holds a NUL character; leave it out' }
   }
-  if (read.length === 0) return { problem: 'the body holds no row; send at least one' }
-  const [timestamps, other] = new Set(read.flatMap((row) => formatOf(row) ?? []))
+  if (rows.length === 0) return { problem: 'the body holds no row; send at least one' }
+  const [timestamps, other] = new Set(read.flatMap(({ row }) => formatOf(row) ?? []))
   if (timestamps !== undefined && other !== undefined) {
     const names = `${timestampNames[timestamps]} and ${timestampNames[other]}`
     return { problem: `the timestamps have two formats, ${names}; push them in calls of their own` }
   }
-  return { rows: read.length, text: `${read.join('\n')}\n`, timestamps }
+  return { rows: rows.length, text: `${rows.join('\n')}\n`, hasQuality, timestamps }
 }
 
 /** The timestamp is the column before the last; one with a comma or a quote has no format. */
@@ -58,32 +62,42 @@ function formatOf(row: string): TimestampFormat | undefined {
 function readCsv(
   [header = '', ...lines]: readonly string[],
   columns: readonly string[],
-): readonly string[] | string {
-  const names = header.split(',').map((name) => name.trim().toLowerCase())
-  if (names.join() !== columns.join().toLowerCase()) {
-    return `the first line is not the header ${columns.join(',')}; send it with these columns`
+): readonly SentUsageRow[] | string {
+  const named = header.split(',').map((name) => name.trim().toLowerCase())
+  const withQuality = [...columns, qualityColumn]
+  const isNamed = (all: readonly string[]) => named.join() === all.join().toLowerCase()
+  const hasQuality = isNamed(withQuality)
+  if (!hasQuality && !isNamed(columns)) {
+    const optional = `${columns.join(',')} and optionally ${qualityColumn}`
+    return `the first line is not the header ${optional}; send it with these columns`
   }
-  const rows: string[] = []
+  const rows: SentUsageRow[] = []
   for (const [at, line] of lines.entries()) {
     if (line === '') continue
     const count = line.split(',').length
     if (line.includes('"')) return `line ${at + 2} has a quote; push such rows as NDJSON`
-    if (count !== columns.length) {
-      return `line ${at + 2} has ${count} columns, not ${columns.length}; fix it and push again`
+    if (count !== named.length) {
+      return `line ${at + 2} has ${count} columns, not ${named.length}; fix it and push again`
     }
-    rows.push(line)
+    const end = hasQuality ? line.lastIndexOf(',') : line.length
+    const sent = trimBlanks(line.slice(end + 1)) || 'asSent'
+    const quality = readQualities.find((one) => one === sent)
+    if (quality === undefined) {
+      return `line ${at + 2} has a ${qualityColumn} that is none of ${readQualities.join(', ')}`
+    }
+    rows.push({ row: line.slice(0, end), quality: hasQuality ? quality : undefined })
   }
   return rows
 }
 
-function readNdjson(lines: readonly string[]): readonly string[] | string {
-  const rows: string[] = []
+function readNdjson(lines: readonly string[]): readonly SentUsageRow[] | string {
+  const rows: SentUsageRow[] = []
   for (const [at, line] of lines.entries()) {
     if (line.trim() === '') continue
     const read = readUsageRow(line)
     if ('field' in read) return `line ${at + 1} has no valid ${read.field}; fix it and push again`
     if (/[\r\n]/.test(read.row)) return `line ${at + 1} has a line break in a value; leave it out`
-    rows.push(read.row)
+    rows.push(read)
   }
   return rows
 }

@@ -52,6 +52,20 @@ t.test('each sender and each timestamp format has a file of its own', async (t) 
   )
 })
 
+t.test('rows with a quality have a file of their own, with a column for it', async (t) => {
+  const { pushes, folder } = await createRig(t)
+  for (const more of ['', ',Quality', '']) {
+    const text = `${header}${more}\nA,S,M,3/4/2024 0:00,1${more && ',estimated'}\n`
+    await pushes.push({ sender: 'ami', feed: 'Electric', format: 'csv', text })
+  }
+  await pushes.close()
+  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+  t.same(texts.sort(), [
+    `${header}\nA,S,M,3/4/2024 0:00,1\nA,S,M,3/4/2024 0:00,1\n`,
+    `${header},Quality\nA,S,M,3/4/2024 0:00,1,estimated\n`,
+  ])
+})
+
 t.test('a file whose first rows find no room is not an arrival', async (t) => {
   const { path: folder } = createSmallDisk(t, 4)
   const { pushes, claimed } = await createRig(t, { folder, freeDiskBytesMin: 2_000_000 })

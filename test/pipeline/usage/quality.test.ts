@@ -159,3 +159,28 @@ t.test('a receipt says how many estimates replace no read', async (t) => {
     { quantity: '2', quality: 'asSent' },
   ])
 })
+
+t.test('a file of the plain layout may have a column of qualities', async (t) => {
+  const names = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
+  const rows = ['asSent', 'estimated', 'substituted', '', 'E'].map(
+    (text, at) => `A,S,M,3/4/2026 ${at}:00,${at + 1},${text}`,
+  )
+  const text = [`${names},quality`, ...rows, 'A,S,M,3/4/2026 5:00,6', ''].join('\r\n')
+  const formats = { tieline: { name: 'tieline' }, csv: format }
+  for (const [name, setting] of Object.entries(formats)) {
+    const story = await openStory(t, { profile: { usage: { format: { Electric: setting } } } })
+    const receipt = await story.loadBytes('DEMO_05032026_Electric_1.csv', text)
+    t.match(receipt.rows, { read: 6, accepted: 5, rejected: 1 })
+    const notes = receipt.notes?.join() ?? ''
+    t.match(notes, /intervals estimated by the sender: loaded: 1/)
+    t.match(notes, /quality "E", which the profile does not list: loaded as sent/)
+    t.equal(notes.includes('not as csv'), name === 'csv', notes)
+    const reads = await story.reader.rows<{ read: string }>({
+      sql: `SELECT concat(toString(quantity), ' ', quality) AS read FROM usage ORDER BY starts_at`,
+    })
+    t.same(
+      reads.map(({ read }) => read),
+      ['1 asSent', '2 estimated', '3 substituted', '4 asSent', '5 asSent'],
+    )
+  }
+})

@@ -22,6 +22,15 @@ t.test('CSV is passed on as it is, NDJSON field by field', async (t) => {
   t.equal(second, 'A,"S ""1"", left",7,1/2/2026,1.10')
 })
 
+t.test('a quality that a line of NDJSON states makes a column for all', async (t) => {
+  const row = { ExternalSiteID: 'S', MeterID: 'M', TimeStamp: '1/2/2026', TotalUnit: 1 }
+  const lines = [row, { ...row, Quality: 'estimated' }].map((one) => JSON.stringify(one))
+  t.equal(
+    toUsageText({ format: 'ndjson', text: lines.join('\n') }),
+    `${header},Quality\n,S,M,1/2/2026,1,\n,S,M,1/2/2026,1,estimated\n`,
+  )
+})
+
 t.test('an invalid line of NDJSON is named without its content', async (t) => {
   const good = '{"ExternalSiteID":"S","MeterID":"M","TimeStamp":"1/2/2026","TotalUnit":1}'
   const ask = (line: string) => () => toUsageText({ format: 'ndjson', text: `${good}\n${line}` })

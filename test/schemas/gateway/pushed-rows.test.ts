@@ -9,19 +9,36 @@ const json = (more: object) => JSON.stringify({ ...value, TotalUnit: 1.5, ...mor
 
 t.test('rows become lines of a usage file, whatever their line ends', async (t) => {
   const text = 'A,S,M,3/4/2024,1.5\n'
-  const timestamps = 'slashDate'
-  t.same(csv(`\uFEFF${header}\r\nA,S,M,3/4/2024,1.5`), { rows: 1, text, timestamps })
-  t.same(csv(`${header.toLowerCase()}\n\nA,S,M,3/4/2024,1.5\n\n`), { rows: 1, text, timestamps })
+  const more = { hasQuality: false, timestamps: 'slashDate' } as const
+  t.same(csv(`\uFEFF${header}\r\nA,S,M,3/4/2024,1.5`), { rows: 1, text, ...more })
+  t.same(csv(`${header.toLowerCase()}\n\nA,S,M,3/4/2024,1.5\n\n`), { rows: 1, text, ...more })
   t.same(ndjson(`${json({})}\r\n\n${json({ TotalUnit: '1.5' })}`), {
     rows: 2,
     text: text + text,
-    timestamps,
+    ...more,
   })
   t.same(ndjson(json({ MeterID: 'M,"1' })), {
     rows: 1,
     text: 'A,S,"M,""1",3/4/2024,1.5\n',
-    timestamps,
+    ...more,
   })
+})
+
+t.test('rows may have a quality, and all of a call have a column for it', async (t) => {
+  const found = (text: string) => ({ rows: 2, text, hasQuality: true, timestamps: 'slashDate' })
+  const [row, other] = ['A,S,M,3/4/2024,1.5', 'A,S,M,3/5/2024,1.5']
+  const sent = `${header},quality\n${row}, estimated \n${other},\n`
+  t.same(csv(sent), found(`${row},estimated\n${other},asSent\n`))
+  const rows = [json({ Quality: 'substituted' }), json({ TimeStamp: '3/5/2024' })]
+  t.same(ndjson(rows.join('\n')), found(`${row},substituted\n${other},\n`))
+  const none = 'is none of asSent, estimated, substituted'
+  t.same(csv(`${header},Quality\n${row},asSent\n${row},E`), {
+    problem: `line 3 has a Quality that ${none}`,
+  })
+  t.match(csv(`${header},Quality\n${row}`), { problem: /^line 2 has 5 columns, not 6/ })
+  t.match(csv(`${header},Flag\n${row},E`), { problem: /and optionally Quality; send it/ })
+  t.match(ndjson(json({ Quality: 'E' })), { problem: /^line 1 has no valid Quality/ })
+  t.match(ndjson(json({ quality: 'estimated' })), { problem: /^line 1 has no valid quality/ })
 })
 
 t.test('a JSON number is taken as the text that was sent', async (t) => {

@@ -185,6 +185,24 @@ t.test('pushed one by one, corrections replace what they correct', async (t) => 
   ])
 })
 
+t.test('a pushed estimate gives way to a pushed read, whichever comes first', async (t) => {
+  const row = { ExternalSiteID: 'S', MeterID: 'E', TotalUnit: 1 }
+  const line = (hour: number, more: object) =>
+    `${JSON.stringify({ ...row, AccountNumber: 'A', TimeStamp: `3/9/2024 ${hour}:00`, ...more })}\n`
+  const estimate = { TotalUnit: 7, Quality: 'estimated' }
+  for (const text of [line(1, estimate) + line(2, {}), line(1, {}) + line(2, estimate)]) {
+    const { headers } = await push(text)
+    t.match(await ended(headers['location']), { status: 'published', rows: { rejected: 0 } })
+  }
+  const stored = await story.reader.rows({
+    sql: `SELECT toString(quantity) AS quantity, quality FROM usage WHERE meter_id = 'E'`,
+  })
+  t.same(
+    stored,
+    [1, 2].map(() => ({ quantity: '1', quality: 'asSent' })),
+  )
+})
+
 /** A row of the night of 2 November 2025, as text: identifiers and quantities that a number may not hold. */
 const nightRow = (time: string, at: number, meter = '"9007199254740993"') =>
   `{"AccountNumber":"1.0","ExternalSiteID":9007199254740991,"MeterID":${meter},"TimeStamp":"11/2/2025 ${time}","TotalUnit":${at}.10}\n`
