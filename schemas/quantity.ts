@@ -78,3 +78,10 @@ export function formatScaled(value: bigint, decimals: number): string {
   const point = fraction === '' ? '' : '.'
   return `${value < 0n ? '-' : ''}${digits.slice(0, -decimals)}${point}${fraction}`
 }
+
+/** What the sender may say of a quantity: `asSent` where it says nothing. */
+export const readQualities = ['asSent', 'estimated', 'substituted'] as const
+export type ReadQuality = (typeof readQualities)[number]
+
+/** The column that a usage file may have behind those of its feed: a quality, or nothing. */
+export const qualityColumn = 'Quality'

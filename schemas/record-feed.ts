@@ -27,6 +27,8 @@ export interface RecordFeed {
   readonly moves?: true
   /** The column whose sum is proved from the bytes to the store. */
   readonly total?: string
+  /** The rows that replace none but their like, whichever comes first: those with a text in a column. */
+  readonly yields?: { readonly column: string; readonly text: string }
   /** Whether its rows show when somebody began or ceased to hold a meter. */
   readonly shows?: 'starts' | 'ends'
   /** There where each file is complete and replaces the one before. */

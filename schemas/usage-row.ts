@@ -1,6 +1,6 @@
 import { type Commodity, feeds } from './feed.js'
 import { judgeIdentifier, trimBlanks } from './field.js'
-import { isPlainDecimal, parseQuantity, type Quantity } from './quantity.js'
+import { isPlainDecimal, parseQuantity, type Quantity, type ReadQuality } from './quantity.js'
 import { readTimestamp, type TimestampReader, type TimestampRules } from './time/read-timestamp.js'
 
 /**
@@ -76,13 +76,6 @@ export interface RejectedRow {
 }
 
 export type UsageVerdict = AcceptedRow | RejectedRow
-
-/** What the sender may say of a quantity: `asSent` where it says nothing. */
-export const readQualities = ['asSent', 'estimated', 'substituted'] as const
-export type ReadQuality = (typeof readQualities)[number]
-
-/** The column that a usage file may have behind those of its feed: a quality, or nothing. */
-export const qualityColumn = 'Quality'
 
 /** The column of a converted row that estimates have. */
 export const estimateLetter = 'E'

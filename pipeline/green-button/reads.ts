@@ -1,5 +1,5 @@
 import type { Window } from '../../schemas/gateway/connect.js'
-import type { ReadQuality } from '../../schemas/usage-row.js'
+import type { ReadQuality } from '../../schemas/quantity.js'
 import type { Store } from '../store/clickhouse.js'
 import { type BillsOf, ownBills } from '../store/own/bills.js'
 import { type Sql, sql, typed } from '../store/sql.js'

@@ -153,10 +153,10 @@ export function noteEnded({ ended: _, ...notes }: Notes, ended: number): Notes {
   return { ...withWarnings(notes, [found]), ended }
 }
 
-/** Notes the estimates that are left out because the store has reads that are none. */
+/** Notes the estimates that are left out because what is stored is none. */
 export function noteOutranked(notes: Notes, rows: number): Notes {
   if (rows === 0) return notes
-  const found = `estimates that replace no read: ${rows}; the store has the interval as the meter sent it (usage.estimates: replace would store them)`
+  const found = `estimates that replace no read: ${rows}; the store has the interval or period as the meter sent it (usage.estimates: replace would store them)`
   return withWarnings(notes, [found])
 }
 

@@ -12,6 +12,7 @@ import { addCounted, subtractQuantities } from '../ledger/sums.js'
 import {
   hold,
   noteEnded,
+  noteOutranked,
   refuseShare,
   rejectedIn,
   withOutcomes,
@@ -68,7 +69,10 @@ async function reconcileFile(
   const isRepair = notes.repairs !== undefined
   const file = { arrival, decision, notes }
   const leftOut = isForeign && isLeftOut(feed, file, isForeign)
-  const found = await classifyRecords(store, feed, { ...file, isForeign: leftOut })
+  const found = await classifyRecords(store, feed, {
+    ...{ ...file, isForeign: leftOut },
+    estimates: profile.usage.estimates,
+  })
   const ended = await findEnds(store, feed, { ...file, isForeign })
   const confirms = !isRepair && found.duplicate.rows > 0 && (await isAhead(store, state, profile))
   const without = withoutOf(feed, confirms)
@@ -79,7 +83,8 @@ async function reconcileFile(
   const { final, whole } = derivedOf(state)
   const attaches = isCopied ? final : whole
   const outcome = withOutcome(counted, found)
-  const decided = { ...outcome, notes: noteEnded(outcome.notes, ended), attaches }
+  const said = noteOutranked(noteEnded(outcome.notes, ended), found.outranked.rows)
+  const decided = { ...outcome, notes: said, attaches }
   const kept = left + ended
   if (!balance(decided) || (await proveRows(store, attaches, kept)) !== kept) {
     const outcomes = JSON.stringify({ rows: decided.rows, quantity: decided.quantity })
@@ -95,7 +100,7 @@ async function reconcileFile(
  */
 function withoutOf({ schedule }: RecordFeed, confirms: boolean): readonly RecordKind[] {
   if (schedule !== undefined) return ['repeated']
-  const kinds = ['unregistered', 'repeated', 'replaced', 'superseded'] as const
+  const kinds = ['unregistered', 'repeated', 'replaced', 'superseded', 'outranked'] as const
   return confirms ? kinds : [...kinds, 'duplicate']
 }
 
@@ -103,7 +108,7 @@ function withOutcome(state: FileState, found: RecordOutcome): FileState {
   const { rows, quantity } = state
   const { unregistered } = found
   const duplicate = addCounted(found.repeated, found.duplicate)
-  const superseded = addCounted(found.replaced, found.superseded)
+  const superseded = addCounted(found.replaced, found.superseded, found.outranked)
   const others = addCounted(unregistered, duplicate, superseded)
   const accepted = {
     rows: rows.read - rows.rejected - others.rows,

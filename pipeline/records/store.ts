@@ -1,4 +1,5 @@
 import { type RecordFeed, storeColumn } from '../../schemas/record-feed.js'
+import type { Profile } from '../../schemas/settings/profile.js'
 import type { Notes } from '../ledger/file-state.js'
 import type { Counted } from '../ledger/sums.js'
 import type { Statement, Store } from '../store/clickhouse.js'
@@ -47,6 +48,14 @@ function columnsOf(columns: readonly string[]): Sql {
 /** Whether a row ends its key, of feeds whose rows may do so: see `ended.ts`. */
 export function isEnd({ moves }: RecordFeed): Sql {
   return moves === true ? sql`is_end` : sql`false`
+}
+
+type Estimates = Profile['usage']['estimates']
+
+/** Whether a row gives way to others of its key. */
+function yieldsOf({ yields }: RecordFeed, estimates: Estimates): Sql {
+  if (yields === undefined || estimates === 'replace') return sql`false`
+  return sql`${id(storeColumn(yields.column))} = ${yields.text}`
 }
 
 /** All values of a row as one text, by which rows are equal or not. */
@@ -122,6 +131,7 @@ const recordKinds = [
   'replaced',
   'duplicate',
   'superseded',
+  'outranked',
   'restated',
 ] as const
 export type RecordKind = (typeof recordKinds)[number]
@@ -130,18 +140,23 @@ export type RecordOutcome = Readonly<Record<RecordKind, Counted>> & { readonly n
 
 /**
  * Records the outcome of each staged row that is not simply new (decision 22):
- * within the file the last row of a key survives; a survivor that the store has already, or has
+ * within the file the last row of a key survives, of those that yield to no other; a survivor that the store has already, or has
  * from a later arrival, is not published again. `isForeign` is the condition of rows that the
  * profile does not store. A file that repairs another one is held against what was published before that.
  */
 export async function classifyRecords(
   store: Store,
   feed: RecordFeed,
-  file: Decision & { readonly isForeign: Sql | undefined; readonly notes?: Notes },
+  file: Decision & {
+    readonly isForeign: Sql | undefined
+    readonly estimates: Estimates
+    readonly notes?: Notes
+  },
 ): Promise<RecordOutcome> {
   const { whole, overlaps: outcomes } = derivedOf(file)
   const [reads, overlaps] = [id(whole), id(outcomes)]
   const key = keyOf(feed)
+  const yields = yieldsOf(feed, file.estimates)
   await store.command(createOverlaps(file))
   const note = (select: Sql) => store.command({ sql: sql`INSERT INTO ${overlaps} ${select}` })
   const left = sql`${reads} WHERE version NOT IN (SELECT version FROM ${overlaps})`
@@ -150,17 +165,17 @@ export async function classifyRecords(
   }
   await note(sql`SELECT one.1, if(one.2 = last.2, 'repeated', 'replaced'), 0
     FROM (
-      SELECT arraySort(row -> -toInt128(row.1), groupArray((version, ${valuesOf(feed)}))) AS rows,
+      SELECT arraySort(row -> (row.3, -toInt128(row.1)), groupArray((version, ${valuesOf(feed)}, ${yields}))) AS rows,
         rows[1] AS last, arrayJoin(arraySlice(rows, 2)) AS one
       FROM ${left} AND (${key}) IN (SELECT ${key} FROM ${reads} GROUP BY ${key} HAVING count() > 1)
       GROUP BY ${key}
     )`)
   await note(sql`SELECT s.version, multiIf(s.all_values = c.all_values AND NOT c.is_over, 'duplicate',
-        c.version > s.own_version, 'superseded', 'restated'), c.version
+        c.version > s.own_version, 'superseded', s.yields AND NOT c.yields, 'outranked', 'restated'), c.version
     FROM (SELECT ${key}, version, ${repairedVersion({ notes: {}, ...file })} AS own_version,
-        ${valuesOf(feed)} AS all_values FROM ${left}) AS s
+        ${valuesOf(feed)} AS all_values, ${yields} AS yields FROM ${left}) AS s
     INNER JOIN (
-      SELECT ${key}, version, ${valuesOf(feed)} AS all_values, ${isEnd(feed)} AS is_over
+      SELECT ${key}, version, ${valuesOf(feed)} AS all_values, ${yields} AS yields, ${isEnd(feed)} AS is_over
       FROM (${storedOf(feed, file)})
     ) AS c USING (${key})
     WHERE NOT c.is_over OR c.version > s.own_version`)

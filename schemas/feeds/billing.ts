@@ -1,5 +1,8 @@
+import { qualityColumn, type ReadQuality, readQualities } from '../quantity.js'
 import { recordFeed } from '../record-feed.js'
-import { day, decimal, identifier, inOrder, maybe } from '../record-value.js'
+import { day, decimal, identifier, inOrder, maybe, oneOf } from '../record-value.js'
+
+const estimated: ReadQuality = 'estimated'
 
 /** What was billed for a meter and a period; both days belong to the period. */
 export const billing = recordFeed({
@@ -20,7 +23,9 @@ export const billing = recordFeed({
     TaxAmount: maybe(decimal),
     MeterEffectiveDate: maybe(day),
     DocumentNumber: maybe(identifier, ''),
+    [qualityColumn]: maybe(oneOf(readQualities), 'asSent'),
   },
-  bracketed: ['DocumentNumber'],
+  bracketed: ['DocumentNumber', qualityColumn],
+  yields: { column: qualityColumn, text: estimated },
   rules: [inOrder('BillingStartDate', 'BillingEndDate')],
 })

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { Fault } from '../fault.js'
 import { csvField } from '../field.js'
 import { parseSent, sentNumber } from '../json.js'
+import { qualityColumn, type ReadQuality, readQualities } from '../quantity.js'
 import { byteSize } from '../settings/byte-size.js'
-import { qualityColumn, type ReadQuality, readQualities } from '../usage-row.js'
 import { utilityServer } from './utility-server.js'
 
 /**

@@ -1,8 +1,8 @@
 import { feeds } from '../feed.js'
 import { trimBlanks } from '../field.js'
+import { qualityColumn, readQualities } from '../quantity.js'
 import type { PushedRows } from '../settings/intake.js'
 import { detectFormat, type TimestampFormat, timestampNames } from '../time/timestamp.js'
-import { qualityColumn, readQualities } from '../usage-row.js'
 import { readUsageRow, type SentUsageRow, toUsageRows } from './history.js'
 
 export type PushedText =

@@ -10,6 +10,7 @@ CREATE TABLE IF NOT EXISTS {database}.billing_period_row{onCluster} (
     tax_amount Nullable(Decimal(18, 6)) COMMENT 'total of the taxes in dollars, NULL where not given',
     meter_effective_date Nullable(Date) COMMENT 'day on which the meter became active for the account, NULL where not given',
     document_number String COMMENT 'number of the billing document, empty where not given',
+    quality LowCardinality(String) COMMENT 'what the sender says of the period: asSent, estimated or substituted',
     version UInt64 COMMENT 'arrival * 2^32 + line: the order of arrival down to the row' CODEC(DoubleDelta, LZ4)
 ) ENGINE = {engine:ReplacingMergeTree}
 ORDER BY (account_number, meter_id, billing_start_date, document_number, version)
@@ -28,17 +29,18 @@ CREATE OR REPLACE VIEW {database}.billing_period{onCluster} (
     tax_amount Nullable(Decimal(18, 6)) COMMENT 'total of the taxes in dollars, NULL where not given',
     meter_effective_date Nullable(Date) COMMENT 'day on which the meter became active for the account, NULL where not given',
     document_number String COMMENT 'number of the billing document, empty where not given',
+    quality LowCardinality(String) COMMENT 'what the sender says of the period: asSent, estimated or substituted',
     file_id String COMMENT 'sha256 of the file that the row came in',
     version UInt64 COMMENT 'arrival * 2^32 + line of the row in its file: the order of arrival down to the row',
     published_at DateTime64(3, 'UTC') COMMENT 'when the row became visible',
     published_seq UInt64 COMMENT 'number of the publication that made the row visible; pull increments by it'
 ) AS SELECT
-    account_number, latest.1 AS external_site_id, meter_id, billing_start_date, latest.2 AS billing_end_date, latest.3 AS total_consumption, latest.4 AS usage_value, latest.5 AS cost, latest.6 AS tax_amount, latest.7 AS meter_effective_date, document_number,
-    latest.8 AS file_id, last_version AS version, latest.9 AS published_at, latest.10 AS published_seq
+    account_number, latest.1 AS external_site_id, meter_id, billing_start_date, latest.2 AS billing_end_date, latest.3 AS total_consumption, latest.4 AS usage_value, latest.5 AS cost, latest.6 AS tax_amount, latest.7 AS meter_effective_date, document_number, latest.8 AS quality,
+    latest.9 AS file_id, last_version AS version, latest.10 AS published_at, latest.11 AS published_seq
 FROM
 (
     SELECT account_number, meter_id, billing_start_date, document_number, max(version) AS last_version,
-        argMax((external_site_id, billing_end_date, total_consumption, usage_value, cost, tax_amount, meter_effective_date, f.file_id, f.published_at, f.published_seq), version) AS latest
+        argMax((external_site_id, billing_end_date, total_consumption, usage_value, cost, tax_amount, meter_effective_date, quality, f.file_id, f.published_at, f.published_seq), version) AS latest
     FROM {database}.billing_period_row AS r
     INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f
         ON f.arrival = bitShiftRight(r.version, 32)
@@ -61,7 +63,7 @@ CREATE OR REPLACE VIEW {database}.billing_period_restatement{onCluster} (
 ) AS SELECT account_number, meter_id, billing_start_date, document_number, old, new, old_file_id, new_file_id, restated_at, restated_at AS published_at, published_seq
 FROM
 (
-    SELECT account_number, meter_id, billing_start_date, document_number, version, map('external_site_id', toString(external_site_id), 'billing_end_date', toString(billing_end_date), 'total_consumption', toString(total_consumption), 'usage_value', ifNull(toString(usage_value), ''), 'cost', ifNull(toString(cost), ''), 'tax_amount', ifNull(toString(tax_amount), ''), 'meter_effective_date', ifNull(toString(meter_effective_date), '')) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
+    SELECT account_number, meter_id, billing_start_date, document_number, version, map('external_site_id', toString(external_site_id), 'billing_end_date', toString(billing_end_date), 'total_consumption', toString(total_consumption), 'usage_value', ifNull(toString(usage_value), ''), 'cost', ifNull(toString(cost), ''), 'tax_amount', ifNull(toString(tax_amount), ''), 'meter_effective_date', ifNull(toString(meter_effective_date), ''), 'quality', toString(quality)) AS new, f.file_id AS new_file_id, f.published_at AS restated_at, f.published_seq AS published_seq,
         lagInFrame(new) OVER earlier AS old, lagInFrame(f.file_id) OVER earlier AS old_file_id, row_number() OVER earlier AS number
     FROM (SELECT * FROM {database}.billing_period_row LIMIT 1 BY account_number, meter_id, billing_start_date, document_number, version) AS r
     INNER JOIN (SELECT toUInt64(arrival) AS arrival, file_id, published_at, published_seq FROM {database}.publication WHERE arrival != 0) AS f

@@ -1,7 +1,7 @@
 import type { GreenButtonSettings } from '../../../schemas/settings/formats/green-button.js'
 import { daySeconds } from '../../../schemas/time/zone.js'
 import type { RejectCode } from '../../../schemas/usage-row.js'
-import { forecast, isEstimated, type SentSeries } from '../espi-series.js'
+import { espiLetter, forecast, isEstimated, type SentSeries } from '../espi-series.js'
 import type { BilledContext, Conversion } from '../format.js'
 import { createEspiFile, longestSeconds, type ToRecord } from '../green-button.js'
 import { belowZero, emptyRecord, isBelowZero, negated, plainQuantity } from '../plain-row.js'
@@ -71,6 +71,7 @@ function createToPeriod(context: BilledContext, count: (what: string) => void): 
       ...days,
       quantity: series.isGeneration ? negated(found) : found,
       cost: cost !== '' && isDollars ? plainQuantity(toDollars(cost)) : '',
+      quality: espiLetter(qualities),
     })
     return { line: at.line, raw: at.text, rows, count: 1 }
   }

@@ -1,4 +1,5 @@
 import { addDays, toDay, type Zone } from '../../../schemas/time/zone.js'
+import { type QualityLetter, qualityOf } from '../../../schemas/usage-row.js'
 import type { RecordRefusal, SentRecord } from '../format.js'
 import type { SentLine } from '../lines.js'
 
@@ -10,14 +11,15 @@ export interface BilledPeriod {
   readonly quantity: string
   /** Dollars; empty where they are not known. */
   readonly cost?: string
+  readonly quality?: QualityLetter
 }
 
 /** A row of the feed Billing; `identifiers` are those of a read, with a comma behind each. */
 export function periodRow(
   identifiers: string,
-  { first, last, quantity, cost = '' }: BilledPeriod,
+  { first, last, quantity, cost = '', quality }: BilledPeriod,
 ): string {
-  return `${identifiers}${first},${last},${quantity},,${cost},,,\n`
+  return `${identifiers}${first},${last},${quantity},,${cost},,,,${qualityOf(quality)}\n`
 }
 
 /**

@@ -1,5 +1,5 @@
+import { readQualities } from '../../../schemas/quantity.js'
 import { csvFormat } from '../../../schemas/settings/formats/csv.js'
-import { readQualities } from '../../../schemas/usage-row.js'
 import type { Conversion, FormatContext } from '../format.js'
 import { createCsv } from './csv.js'
 

@@ -14,6 +14,7 @@ import {
 } from '../plain-row.js'
 import { unitScale } from '../scale.js'
 import { createNemFile } from './file.js'
+import { nemLetter } from './quality.js'
 
 /** Units of registers that measure no energy. */
 const notEnergy = /^[kM]?VA(r|rh|h)?$/i
@@ -139,7 +140,8 @@ function toPeriod(
   }
   if (isGeneration) count('of direction I (generation): loaded as negative')
   const signed = isGeneration ? negated(quantity) : quantity
-  const rows = periodRow(identifiers as string, { ...days, quantity: signed })
+  const quality = nemLetter(method.slice(0, 1))
+  const rows = periodRow(identifiers as string, { ...days, quantity: signed, quality })
   return { line: at.line, raw: at.text, rows, count: 1 }
 }
 

@@ -6,6 +6,7 @@ import { rowsTable } from '../../../pipeline/records/store.js'
 import type { Store } from '../../../pipeline/store/clickhouse.js'
 import { recordFeedOf } from '../../../schemas/feed.js'
 import type { Registration } from '../../../schemas/gateway/registration.js'
+import type { ReadQuality } from '../../../schemas/quantity.js'
 import { type RecordFeed, storeColumn } from '../../../schemas/record-feed.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import {
@@ -15,7 +16,6 @@ import {
   toDay,
   wallSeconds,
 } from '../../../schemas/time/zone.js'
-import type { ReadQuality } from '../../../schemas/usage-row.js'
 import { placed } from '../../schemas/lint/placed.js'
 import type { RateFiles } from '../../schemas/rating/bills.js'
 import {

@@ -44,6 +44,7 @@ export interface LoadedPeriod {
   readonly last: string
   readonly quantity: string
   readonly cost: string | null
+  readonly quality: string
 }
 
 export interface Loader {
@@ -108,7 +109,7 @@ export async function createLoader(t: Test): Promise<Loader> {
     periods: (meters) =>
       store.rows<LoadedPeriod>({
         sql: sql`SELECT account_number AS account, meter_id AS meter, toString(billing_start_date) AS first,
-            toString(billing_end_date) AS last, toString(total_consumption) AS quantity, toString(cost) AS cost
+            toString(billing_end_date) AS last, toString(total_consumption) AS quantity, toString(cost) AS cost, quality
           FROM billing_period WHERE startsWith(meter_id, ${meters}) ORDER BY ALL`,
       }),
   }

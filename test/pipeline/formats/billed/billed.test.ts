@@ -175,16 +175,33 @@ t.test('a rejected period has the line, the text and the reason of its sender', 
   t.same(checked.badRows, badRows)
 })
 
-t.test('a later read of the same start replaces an estimate', async (t) => {
+t.test('a billed period replaces an estimate of it, whichever comes first', async (t) => {
   const setting: Setting = { format: { name: 'nem13' }, feed: 'Billing' }
-  const of = (end: string, method: string, quantity: string) =>
-    Buffer.from(market(consumption('REPL', [...actual, '7', end, method, '', '', quantity])))
-  await loader.load(of('20040108000000', 'E64', '100'), setting)
-  const { verdict } = await loader.load(of('20040110000000', 'A', '90'), setting)
-  t.match(verdict, { restated: { rows: 1 } })
-  t.match(await loader.periods('REPL'), [
-    { first: '2003-10-05', last: '2004-01-09', quantity: '90' },
-  ])
+  const of = (meter: string, method: string, quantity: string) =>
+    consumption(meter, [...actual, '7', '20040108000000', method, '', '', quantity])
+  const load = (lines: readonly string[], usage = {}) =>
+    loader.load(Buffer.from(market(...lines)), { ...setting, usage })
+  const [estimate, billed, guess] = [
+    of('REPL', 'E64', '100'),
+    of('REPL', 'A', '90'),
+    of('REPL', 'E64', '80'),
+  ]
+  const read = { quantity: '90', quality: 'asSent' }
+  await load([estimate])
+  t.match(await loader.periods('REPL'), [{ quantity: '100', quality: 'estimated' }])
+  t.match((await load([billed])).verdict, { restated: { rows: 1 } })
+  t.match(await loader.periods('REPL'), [read])
+  const { verdict } = await load([guess])
+  t.match(verdict, { status: 'published', rows: { accepted: 0, superseded: 1 } })
+  t.ok(verdict.notes?.some((note) => /^estimates that replace no read: 1;/.test(note)))
+  t.match(await loader.periods('REPL'), [read])
+  t.match((await load([guess], { estimates: 'replace' })).verdict, { restated: { rows: 1 } })
+  t.match(await loader.periods('REPL'), [{ quantity: '80', quality: 'estimated' }])
+  const both = await load([of('BOTH', 'A', '7'), of('BOTH', 'E64', '8')])
+  t.match(both.verdict, { rows: { accepted: 1, superseded: 1 } })
+  t.match(await loader.periods('BOTH'), [{ quantity: '7', quality: 'asSent' }])
+  await load([of('BOTH', 'S14', '7')])
+  t.match(await loader.periods('BOTH'), [{ quantity: '7', quality: 'substituted' }])
 })
 
 t.test('a file of the plain layout is read as such', async (t) => {
