@@ -50,9 +50,11 @@ export function pointsOf(rows: readonly PointRow[], wanted: PointsWanted): reado
     }
   }
   for (const draft of draftsOf(rows)) {
-    addGaps(draft.at)
     drafts.push({ ...draft, missing: missingOf(draft, wanted) })
-    if (!draft.isAhead) before = Math.max(before, draft.upto)
+    // A gap may begin before the projected rest of a bill and last into it.
+    if (draft.isAhead) continue
+    addGaps(draft.at)
+    before = Math.max(before, draft.upto)
   }
   addGaps(Number.POSITIVE_INFINITY)
   return drafts

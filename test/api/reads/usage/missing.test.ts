@@ -1,4 +1,5 @@
 import { t } from 'tap'
+import { bill } from '../../../../pipeline/bills/run.js'
 import { billRig, steady } from '../../../pipeline/bills/rig.js'
 import { customerAt } from '../../../pipeline/customers/registering.js'
 import { readingOf, usagePage, usagePages } from '../rig.js'
@@ -8,7 +9,7 @@ const context = readingOf(t, rig.store)
 const register = (meterId: string) =>
   rig.register(customerAt({ clientId: meterId, accountNumber: `A${meterId}`, meterId }))
 const march = { from: '2026-03-01', to: '2026-03-20' }
-await rig.publish({ BillingCycles: ['7,2026-03-01,2026-03-31'] })
+await rig.publish({ BillingCycles: ['7,2026-03-01,2026-03-31', '7,2026-04-01,2026-04-30'] })
 
 t.test('reads of today fill no gap of another day', async (t) => {
   await register('today')
@@ -23,6 +24,22 @@ t.test('reads of today fill no gap of another day', async (t) => {
     const { points } = await usagePage({ ...context, now }, meter, query)
     const missing = points.reduce((sum, { secondsMissing }) => sum + secondsMissing, 0)
     t.equal(missing, 7_200, granularity)
+  }
+})
+
+t.test('a gap that lasts into the projected rest of a bill is there once', async (t) => {
+  await register('silent')
+  await rig.read({ meter: 'silent', from: '2026-03-01T05:00:00Z', quantities: steady('1', 2_880) })
+  const now = () => new Date('2026-04-03T17:00:00Z')
+  await bill({ ...rig.context(), now }, { cycleId: '7', start: '2026-04-01' })
+  for (const granularity of ['interval', 'hour', 'day', 'month'] as const) {
+    const query = { meterId: 'silent', from: '2026-03-01', to: '2026-04-30', granularity }
+    const pages = await usagePages({ ...context, now }, 'silent', query)
+    const points = pages.flatMap((page) => page.points)
+    t.equal(points.filter(({ quality }) => quality === 'projected').length, 1)
+    const missing = points.reduce((sum, { secondsMissing }) => sum + secondsMissing, 0)
+    // Without reads: all but an hour of 31 March, 1 and 2 April.
+    t.equal(missing, 71 * 3_600, granularity)
   }
 })
 
