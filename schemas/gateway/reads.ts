@@ -7,7 +7,10 @@ import { identifierSchema } from './customer.js'
 const [firstDay, lastDay] = ['1970-01-02', '2105-12-31'] as const
 const day = z
   .string()
-  .refine((text) => isDay(text) && text >= firstDay && text <= lastDay, 'use a day, YYYY-MM-DD')
+  .refine(
+    (text) => isDay(text) && text >= firstDay && text <= lastDay,
+    `use a day from ${firstDay} to ${lastDay}, YYYY-MM-DD`,
+  )
 /** Without zeros in front, which the store does not read. */
 const seq = z.string().regex(/^(0|[1-9]\d{0,14})$/, 'use the publishedSeq of an earlier answer')
 /** One of bills has three identifiers, of 64 characters each. */
@@ -47,6 +50,12 @@ export const changesQuerySchema = z.strictObject({
 })
 export type ChangesQuery = z.output<typeof changesQuerySchema>
 
+/** A parameter is a text without quotes, whatever it looks like. */
+const queryRemedy: typeof remedy = (issue) =>
+  issue.code === 'invalid_type' && issue.input === undefined
+    ? 'missing: add this parameter'
+    : remedy(issue)
+
 /** A parsed query, or what is wrong with it, values left out. */
 export type QueryReading<T> =
   | { readonly query: T; readonly detail?: never }
@@ -62,9 +71,15 @@ export function readQuery<S extends z.ZodObject>(
   const seen = new Set(parameters.map(([name]) => name))
   if (parameters.length !== seen.size) return { detail: 'give each parameter once' }
   if ([...seen].some((name) => !names.includes(name))) {
-    return { detail: `unknown parameter: use only ${names.join(', ')}` }
+    const known = names.join(', ')
+    return {
+      detail:
+        known === ''
+          ? 'leave out all parameters: there are none'
+          : `unknown parameter: use only ${known}`,
+    }
   }
-  const parsed = schema.safeParse(Object.fromEntries(parameters), { error: remedy })
+  const parsed = schema.safeParse(Object.fromEntries(parameters), { error: queryRemedy })
   if (parsed.success) return { query: parsed.data }
   return { detail: listProblems(parsed.error).replaceAll('\n', '; ') }
 }
