@@ -28,7 +28,7 @@ export interface RateDays {
 export interface Plan {
   readonly components: readonly Component[]
   readonly fixed: FixedCharges
-  /** The longest interval whose price is known, seconds: 900, 3,600 or 86,400. */
+  /** The longest interval whose price is known, seconds: 900, 1,800, 3,600 or 86,400. */
   readonly resolution: number
   readonly commodity: string
   readonly unit: string
@@ -156,8 +156,10 @@ function resolutionOf(components: readonly Component[], slots: Slots): number {
       const isNewDay = slots.day[slot] !== slots.day[slot - 1]
       const isNewPeriodDay = slots.periodDay[slot] !== slots.periodDay[slot - 1]
       if (isNewDay || isNewPeriodDay) continue
-      if ((slots.quarter[slot] as number) % 4 !== 0) return slotSeconds
-      resolution = 3_600
+      const quarter = slots.quarter[slot] as number
+      if (quarter % 2 !== 0) return slotSeconds
+      // A clock may jump over the hour of a price by half an hour.
+      resolution = Math.min(resolution, quarter % 4 === 0 ? 3_600 : 1_800)
     }
   }
   return resolution

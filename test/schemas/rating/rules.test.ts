@@ -30,3 +30,20 @@ t.test('37 ccf of 1.085 therms are 40 whole therms; halves go away from zero', a
     [1n, -1n, 0n, 0n],
   )
 })
+
+t.test('where the clock jumps by half an hour, half-hourly reads have one price', async (t) => {
+  const october = { first: '2026-10-01', last: '2026-10-31', timeZone: 'Australia/Lord_Howe' }
+  const resolutionOf = (hour: number) =>
+    planOf({
+      ...october,
+      files: {
+        RateCodes: ['R,x,TOU,,'],
+        RateTou: [
+          `R,Night,0.5,0,${hour},--01-01,--12-31,All,`,
+          `R,Day,0.1,${hour},24,--01-01,--12-31,All,`,
+        ],
+      },
+    }).plan
+  t.match(resolutionOf(2), { resolution: 1_800 }, '4 October has no time from 2:00 to 2:30')
+  t.match(resolutionOf(5), { resolution: 3_600 })
+})
