@@ -208,7 +208,10 @@ async function* writeBlocks(
     const found = await readDays(store, part, series)
     if (found.length === 0) continue
     const costs = hasCosts ? await readCosts(store, part, { ...series, bills }) : noCosts
-    for (const day of found) yield blockEntry({ ...written, costs }, day, zone)
+    for (const [at, day] of found.entries()) {
+      const following = found[at + 1]?.reads[0]?.[0]
+      yield blockEntry({ ...written, costs }, { ...day, following }, zone)
+    }
   }
 }
 

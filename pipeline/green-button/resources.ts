@@ -143,17 +143,36 @@ export function openSeries(
   return { series, self, multiplier, entries }
 }
 
+/** The reads of a day, and where the first read after them starts, if the feed has it. */
+export interface BlockReads extends DayReads {
+  readonly following: number | undefined
+}
+
+/** Seconds by which a clock may change. */
+const clockChangeMax = 7_200
+
+/**
+ * How long each read of a day is. One of a day has 23 or 25 hours where the clock changes: those of its day if
+ * it begins at midnight, else until the next one.
+ */
+function createLengths({ seconds }: Series, { day, reads, following }: BlockReads, zone: Zone) {
+  const starts = [...reads.map(([start]) => start), following]
+  return (start: number): number => {
+    if (seconds !== daySeconds) return seconds
+    if (start === zone.dayStart(day)) return zone.daySeconds(day)
+    const length = (starts[starts.indexOf(start) + 1] ?? 0) - start
+    return Math.abs(length - seconds) <= clockChangeMax ? length : seconds
+  }
+}
+
 /** The reads of one local day. The block is as long as its reads: from the first start to the last end. */
 export function blockEntry(
   { series, self, multiplier, costs }: SeriesWritten & { readonly costs: Costs },
-  day: DayReads,
+  day: BlockReads,
   zone: Zone,
 ): Xml {
-  const { seconds, unit } = series
-  // A daily read has 23 or 25 hours where the clock changes.
-  const isDaily = seconds === daySeconds
-  const lengthOf = (start: number) =>
-    isDaily && start === zone.dayStart(day.day) ? zone.daySeconds(day.day) : seconds
+  const { unit } = series
+  const lengthOf = createLengths(series, day, zone)
   const readings = day.reads.map(([start, quantity, quality]) =>
     element('IntervalReading', [
       ...costOf(costs.get(start)),

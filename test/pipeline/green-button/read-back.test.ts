@@ -79,3 +79,24 @@ t.test('what the sender says of a read is exported and read back', async (t) => 
     'intervals substituted by the sender: loaded: 4',
   ])
 })
+
+t.test('a daily read that begins at 9:00 lasts until the next one', async (t) => {
+  const who = { accountNumber: 'ACCOUNT-4', meterId: 'MORNING' }
+  await rig.register(customerAt({ clientId: 'gus', ...who, meterType: 'Gas' }))
+  const read = {
+    meter: 'MORNING',
+    account: 'ACCOUNT-4',
+    seconds: 86_400,
+    commodity: 'Gas',
+  } as const
+  await rig.readAll([
+    { ...read, from: '2026-03-06T14:00:00Z', quantities: ['1', '2'] },
+    { ...read, from: '2026-03-08T13:00:00Z', quantities: ['3', '4'] },
+  ])
+  const days = { clientId: 'gus', from: '2026-03-01', to: '2026-03-31' }
+  const text = await feedOf(store, days)
+  const readings = text.match(/<timePeriod><duration>\d+(?=<)/g)?.map((one) => one.slice(22))
+  // The clock goes forward on 8 March.
+  t.same(readings, ['86400', '82800', '86400', '86400'])
+  t.equal(text.match(/<interval><duration>82800</g)?.length, 1, 'so does its block')
+})
