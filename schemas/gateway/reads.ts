@@ -175,7 +175,7 @@ const change = z
     publishedSeq: z.int(),
     publishedAt: instant,
     meterId: identifierSchema,
-    firstDay: localDay,
+    firstDay: localDay.describe('1970-01-01 if there is no beginning'),
     lastDay: localDay.describe('Included; 2106-02-07 if there is no end'),
     clientIdsBefore: z.array(z.string()).describe('Clients who had the reads; none at an erasure'),
     clientIds: z.array(z.string()).describe('Clients who have the reads since'),
