@@ -78,6 +78,11 @@ function startsOf(zone: Zone, { from, to }: DayRange, granularity: Granularity):
   return starts
 }
 
+/** How long spans are together, in seconds. */
+export function secondsOf(spans: readonly Span[]): number {
+  return spans.reduce((sum, [start, end]) => sum + end - start, 0)
+}
+
 /** What two lists of spans have in common. */
 export function intersect(some: readonly Span[], others: readonly Span[]): readonly Span[] {
   return some.flatMap(([start, end]) =>

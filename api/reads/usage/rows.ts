@@ -4,7 +4,7 @@ import type { Commodity } from '../../../schemas/feed.js'
 import type { Granularity } from '../../../schemas/gateway/reads.js'
 import { parseTotal } from '../../../schemas/quantity.js'
 import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
-import { type Span, spanOf } from '../range.js'
+import { intersect, type Span, secondsOf, spanOf } from '../range.js'
 
 /** Something that a point has: reads, or what a bill says of a part of its time. */
 export interface PointRow {
@@ -68,19 +68,27 @@ function shownAs({ commodity, registered, quantity }: ReadsByDay | OneRead, unit
   return { nanos: sent === 'Wh' ? micros : micros * 1_000n, unit: 'kWh' }
 }
 
+interface DayBuckets extends Buckets {
+  /** Where reads are expected. */
+  readonly expected: readonly Span[]
+  /** The span of a day as the buckets have it. */
+  readonly spanOfDay: (day: string) => Span
+}
+
 /** Rows of reads that are added up by day. */
 export function rowsOfDays(
   reads: readonly ReadsByDay[],
-  { zone, buckets }: Buckets,
+  { buckets, expected, spanOfDay }: DayBuckets,
   units: Units,
 ): readonly PointRow[] {
   return finest(reads).flatMap((one): PointRow[] => {
-    const [start, end] = spanOf(zone, { from: one.day, to: one.day })
-    // A daily read counts for its day, at whatever hour it starts.
+    const span = spanOfDay(one.day)
+    const [start] = span
+    // A daily read counts for its day, at whatever hour it starts: for what is expected of the day.
     const isDaily = one.seconds === daySeconds
     const bucket = bucketOf(buckets, isDaily ? start + daySeconds / 2 : one.last)
     if (bucket === undefined) return []
-    const present = isDaily ? end - start : one.seconds * one.reads
+    const present = isDaily ? secondsOf(intersect(expected, [span])) : one.seconds * one.reads
     return [
       {
         ...{ at: bucket[0], upto: bucket[1], isAhead: false, day: one.day, cost: undefined },

@@ -106,14 +106,18 @@ async function readPoints(
   // With the days beside them: a read may last over midnight, and until the next one starts.
   const around = { from: addDays(days.from, -1), to: nextDay(days.to) }
   const readsOf = createReadsOf(source, { meterId, days: around, registered })
+  const expected = intersect(intersect(meter.expected, merge(buckets)), [[0, zone.dayStart(today)]])
+  const spanOfDay = (day: string) =>
+    granularity === 'billingPeriod'
+      ? billedSpanOf(context, { from: day, to: day })
+      : spanOf(zone, { from: day, to: day })
   const rows = isPaged(granularity)
     ? readsOf(holds).then((reads) => rowsOfReads(reads, divided, units))
     : readByDay(source, { meterId, days, registered, holds, cuts }).then((reads) => ({
-        read: rowsOfDays(reads, divided, units),
+        read: rowsOfDays(reads, { ...divided, expected, spanOfDay }, units),
         into: [],
       }))
   const [{ read, into }, costs] = await Promise.all([rows, readBillCosts(source, wanted, readsOf)])
-  const expected = intersect(intersect(meter.expected, merge(buckets)), [[0, zone.dayStart(today)]])
   return pointsOf([...read, ...rowsOfCosts(costs, divided)], {
     ...divided,
     expected: subtract(expected, into),

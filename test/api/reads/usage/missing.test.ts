@@ -78,3 +78,37 @@ t.test('a daily read lasts into the next day, wherever an answer begins', async 
     'nor where a change begins',
   )
 })
+
+/** Quantity, unit and missing seconds of the points of March by one granularity. */
+async function marchOf(
+  meterId: string,
+  granularity: 'day' | 'month' | 'billingPeriod',
+  more: Partial<typeof context> = {},
+) {
+  const query = { meterId, from: '2026-03-01', to: '2026-03-31', granularity }
+  const now = () => new Date('2026-04-03T12:00:00Z')
+  const { points } = await usagePage({ ...context, now, ...more }, meterId, query)
+  return points.map(({ quantity, unit, secondsMissing }) => [quantity, unit, secondsMissing])
+}
+
+t.test('a daily read fills what is expected of its day and no more', async (t) => {
+  await register('begins')
+  const read = { meter: 'begins', seconds: 86_400, commodity: 'Gas' as const }
+  await rig.readAll([
+    { ...read, from: '2026-03-02T14:00:00Z', quantities: steady('2', 2) },
+    { ...read, from: '2026-03-05T14:00:00Z', quantities: steady('2', 28) },
+  ])
+  const days = await marchOf('begins', 'day')
+  t.same(days[2], [null, null, 86_400])
+  for (const granularity of ['month', 'billingPeriod'] as const) {
+    t.same(await marchOf('begins', granularity), [[58, 'ccf', 86_400]], granularity)
+  }
+})
+
+t.test('daily reads fill a period that ends in standard time', async (t) => {
+  await register('standard')
+  const read = { meter: 'standard', seconds: 86_400, quantities: steady('2', 64) }
+  await rig.read({ ...read, from: '2026-02-01T05:00:00Z' })
+  const periodClock = 'standard'
+  t.same(await marchOf('standard', 'billingPeriod', { periodClock }), [[62, 'kWh', 0]])
+})
