@@ -5,7 +5,7 @@ import { qualities } from '../../../pipeline/store/own/reads.js'
 import { groupBy } from '../../../schemas/lists/group-by.js'
 import { formatQuantity, formatScaled } from '../../../schemas/quantity.js'
 import { wallSeconds, type Zone } from '../../../schemas/time/zone.js'
-import { intersect, type Span } from '../range.js'
+import { intersect, type Span, secondsOf } from '../range.js'
 import type { Buckets, PointRow } from './rows.js'
 
 /** A point of an answer: epoch seconds of its start, and its JSON text. */
@@ -49,8 +49,8 @@ export function pointsOf(rows: readonly PointRow[], wanted: PointsWanted): reado
       }
     }
   }
-  for (const draft of draftsOf(rows)) {
-    drafts.push({ ...draft, missing: missingOf(draft, wanted) })
+  for (const draft of draftsOf(rows, wanted)) {
+    drafts.push(draft)
     // A gap may begin before the projected rest of a bill and last into it.
     if (draft.isAhead) continue
     addGaps(draft.at)
@@ -91,38 +91,45 @@ function compareUnits(a: string | undefined, b: string | undefined): number {
 }
 
 /** Rows of one start and unit, in order. What has no unit of its own goes with the reads beside it. */
-function draftsOf(rows: readonly PointRow[]): readonly Omit<Draft, 'missing'>[] {
+function draftsOf(rows: readonly PointRow[], wanted: PointsWanted): readonly Draft[] {
   return groupBy(rows, ({ at, isAhead }) => 2 * at + Number(isAhead))
-    .flatMap(byUnit)
+    .flatMap((own) => byUnit(own, wanted))
     .sort((a, b) => a.at - b.at || compareUnits(a.unit, b.unit))
 }
 
-function byUnit(rows: readonly PointRow[]): readonly Omit<Draft, 'missing'>[] {
-  const units = [...new Set(rows.map(({ unit }) => unit))].sort(compareUnits)
-  const named = units.filter((unit) => unit !== undefined)
-  return (named.length === 0 ? units : named).map((unit, at) => {
-    const isLast = at === named.length - 1
-    const own =
-      named.length < 2
-        ? rows
-        : rows.filter((row) => row.unit === unit || (isLast && row.unit === undefined))
+/** What is missing is said once, however many units there are: by the last one. */
+function byUnit(rows: readonly PointRow[], wanted: PointsWanted): readonly Draft[] {
+  const named = [...new Set(rows.map(({ unit }) => unit))].filter((unit) => unit !== undefined)
+  const units = named.length === 0 ? [undefined] : named.sort(compareUnits)
+  const [{ at, isAhead }] = rows as [PointRow]
+  const drafts = units.map((unit, place) => {
+    const isLast = place === units.length - 1
+    const own = rows.filter((row) => row.unit === unit || (isLast && row.unit === undefined))
     const read = own.filter(({ reads }) => reads > 0)
     const upto = (read.length > 0 ? read : own).reduce((max, row) => Math.max(max, row.upto), 0)
-    const [first] = own as [PointRow]
-    return { at: first.at, upto, isAhead: first.isAhead, unit, rows: own }
+    return { at, upto, isAhead, unit, rows: own, missing: 0 }
   })
+  const upto = drafts.reduce((max, draft) => Math.max(max, draft.upto), 0)
+  const missing = isAhead ? 0 : missingOf(rows, [at, upto], wanted)
+  return drafts.map((draft, place) => (place === drafts.length - 1 ? { ...draft, missing } : draft))
 }
 
 /** Seconds in which reads are expected and are not there. A read of an interval misses none. */
 function missingOf(
-  { at, upto, isAhead, rows }: Omit<Draft, 'missing'>,
+  rows: readonly PointRow[],
+  [at, upto]: Span,
   { granularity, expected, today }: PointsWanted,
 ): number {
-  const reads = sumOf(rows, (row) => row.reads)
-  if (isAhead || (granularity === 'interval' && reads > 0)) return 0
+  if (granularity === 'interval' && rows.some(({ reads }) => reads > 0)) return 0
   const wanted = intersect(expected, at < upto ? [[at, upto]] : [])
-  const seconds = wanted.reduce((sum, [start, end]) => sum + end - start, 0)
-  return Math.max(0, seconds - sumOf(rows, ({ day, present }) => (day < today ? present : 0)))
+  const past = rows.filter(({ day }) => day < today)
+  // Reads of two units on one day are of the same time.
+  const present = groupBy(past, ({ day }) => day).map((ofDay) =>
+    Math.max(
+      ...groupBy(ofDay, ({ unit = '' }) => unit).map((own) => sumOf(own, (row) => row.present)),
+    ),
+  )
+  return Math.max(0, secondsOf(wanted) - present.reduce((sum, seconds) => sum + seconds, 0))
 }
 
 const sumOf = (rows: readonly PointRow[], numberOf: (row: PointRow) => number) =>

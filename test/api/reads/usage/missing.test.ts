@@ -112,3 +112,27 @@ t.test('daily reads fill a period that ends in standard time', async (t) => {
   const periodClock = 'standard'
   t.same(await marchOf('standard', 'billingPeriod', { periodClock }), [[62, 'kWh', 0]])
 })
+
+t.test('units that follow each other in a month miss together what is missing', async (t) => {
+  const of = (unitOfMeasure: string) => {
+    const account = { clientId: 'two', accountNumber: 'Atwo', meterId: 'two' }
+    return customerAt({ ...account, meterType: 'Gas', unitOfMeasure })
+  }
+  await rig.registerAt('2026-02-01T15:00:00Z', of('ccf'))
+  await rig.registerAt('2026-03-11T15:00:00Z', of('therm'))
+  const read = { meter: 'two', seconds: 86_400, commodity: 'Gas' as const }
+  await rig.readAll([
+    { ...read, from: '2026-02-27T05:00:00Z', quantities: steady('2', 15) },
+    { ...read, from: '2026-03-15T04:00:00Z', quantities: steady('2', 20) },
+  ])
+  for (const granularity of ['month', 'billingPeriod'] as const) {
+    t.same(
+      await marchOf('two', granularity),
+      [
+        [20, 'ccf', 0],
+        [40, 'therm', 86_400],
+      ],
+      granularity,
+    )
+  }
+})
