@@ -110,7 +110,7 @@ const point = z
     quality: z
       .enum(['asSent', 'corrected', 'substituted', 'estimated', 'partial', 'missing', 'projected'])
       .describe(
-        'corrected: a later file changed a value; substituted, estimated: the sender says so of a value; partial: some reads are missing; projected: the rest of an open billing period, as its bill estimates it',
+        'corrected: a later file changed a value; substituted, estimated: the sender says so of a value; partial: some reads are missing; projected: the rest of an open billing period, as its bill estimates it; reads since its start are in other points too, and not in the bill yet',
       ),
     reads: z.int().describe('Number of reads in it'),
     secondsMissing: z.int().describe('Time without a read in which one was expected'),

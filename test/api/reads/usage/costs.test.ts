@@ -172,6 +172,24 @@ t.test('the projected rest of an open period is a point of its own', async (t) =
   }
 })
 
+t.test('reads since the start of a projected rest are points that no bill has', async (t) => {
+  const bills = await rig.bills('meter_id, toString(quantity) AS quantity, status')
+  const open = bills.find((one) => one['meter_id'] === 'tou' && one['status'] === 'projected')
+  await rig.read({ meter: 'tou', from: '2026-02-02T05:00:00Z', quantities: steady('1', 40) })
+  for (const granularity of ['interval', 'hour', 'day'] as const) {
+    const query = { meterId: 'tou', from: '2026-02-01', to: '2026-02-28', granularity }
+    const { points } = await usagePage(context, 'tou', query)
+    const rest = points.find(({ quality }) => quality === 'projected')
+    const since = points.filter(({ start, reads }) => start >= (rest?.start ?? '') && reads > 0)
+    const billed = points.filter((one) => !since.includes(one))
+    const sumOfAll = (some: readonly Point[]) =>
+      some.reduce((sum, { quantity }) => sum + (quantity ?? 0), 0).toFixed(6)
+    t.equal(sumOfAll(billed), Number(open?.['quantity']).toFixed(6), granularity)
+    t.equal(sumOfAll(since), '40.000000')
+    t.ok(since.every(({ cost, costStatus }) => cost === null && costStatus === 'noBill'))
+  }
+})
+
 t.test('a bill that is computed again changes its days; nobody else’s', async (t) => {
   const query = { ...january, meterId: 'tou' }
   const before = await usagePage(context, 'tou', query)
