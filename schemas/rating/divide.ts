@@ -162,8 +162,9 @@ export function divideDay(
 ): readonly (readonly bigint[])[] {
   if (day.lineCosts.length === 0) return reads.map(() => [])
   if (reads.length === 0) return [day.lineCosts]
+  const isByQuarter = seconds === slotSeconds && reads.length === day.classes.length
   const classOf = (start: number, at: number) =>
-    day.classes[reads.length === day.classes.length ? at : quarterOf(day, start, seconds)] as number
+    day.classes[isByQuarter ? at : quarterOf(day, start, seconds)] as number
   const closed = (line: Line, cost: bigint): Line => [...line.slice(0, -1), cost]
   const shares = (cost: bigint): Line =>
     reads.map((_, at) => (cost * BigInt(at + 1)) / BigInt(reads.length))
@@ -188,11 +189,11 @@ export function divideDay(
   return reads.map((_, at) => lines.map((line) => stepAt(line, at)))
 }
 
-/** The quarter hour of a day in which a read starts; one of a day is at noon, at whatever hour it starts. */
+/** The quarter hour of a day in which a read starts, below 0 ahead of it; one of a day is at noon, at whatever hour it starts. */
 export function quarterOf(
   { startsAt }: Pick<DayOfBill, 'startsAt'>,
   start: number,
   seconds: number,
 ): number {
-  return seconds >= daySeconds ? 48 : Math.trunc((start - startsAt) / slotSeconds)
+  return seconds >= daySeconds ? 48 : Math.floor((start - startsAt) / slotSeconds)
 }

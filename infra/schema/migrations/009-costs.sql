@@ -259,12 +259,12 @@ FROM
                                     notEmpty(reads) AS is_read,
                                     if(is_read, reads.1, [begins_at]) AS instants,
                                     if(is_read, reads.2, [toInt64(0)]) AS sent_micros, arrayMap(micro -> intDiv(micro, per_unit), sent_micros) AS micros,
-                                    multiIf(NOT is_read, [toUInt16(0)], length(reads) = length(classes), classes, arrayMap(place -> classes[place], reads.3)) AS interval_classes
+                                    multiIf(NOT is_read, [toUInt16(0)], read_seconds = 900 AND length(reads) = length(classes), classes, arrayMap(place -> classes[place], reads.3)) AS interval_classes
                                 FROM
                                 (
                                   SELECT *, arrayMin(held_series.1) AS read_seconds, arrayFlatten(arrayMap(s -> s.2, arrayFilter(s -> s.1 = read_seconds, held_series))) AS held,
                                     arrayFilter(read -> read.3 BETWEEN 1 AND quarters,
-                                    arrayMap(read -> (read.1, read.2, if(read_seconds >= 86400, 49, intDiv(toInt32(read.1) - toInt32(begins_at), 900) + 1)),
+                                    arrayMap(read -> (read.1, read.2, if(read_seconds >= 86400, 49, toInt32(floor((toInt32(read.1) - toInt32(begins_at)) / 900)) + 1)),
                                         if(arrayAll(step -> step >= 0, arrayDifference(arrayMap(at -> toInt64(at), held.1))), held, arraySort(held)))) AS reads
                                   FROM
                                   (

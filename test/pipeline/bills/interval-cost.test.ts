@@ -27,6 +27,7 @@ await rig.publish({
     '10,2026-01-01,2026-01-31',
     '11,2026-07-01,2026-07-31',
     '12,2026-01-01,2026-01-31',
+    '13,2026-07-01,2026-07-31',
   ],
 })
 const customer = (meterId: string, rateCode: string, billingCycleId = '7') => {
@@ -47,6 +48,7 @@ await rig.register(
   customer('mixed', 'TOU', '10'),
   customer('summer', 'TOU', '11'),
   customer('finer', 'TOU', '12'),
+  customer('five', 'TOU', '13'),
 )
 const whole = steady('0.25', 2_976)
 await rig.read({ meter: 'tou', from: january, quantities: whole })
@@ -218,6 +220,26 @@ t.test('an open period that ends by standard time counts no read after its last 
       WHERE meter_id = 'summer' AND local_day >= '2026-07-07' ORDER BY local_day, is_projected`,
   })
   t.same(days[1], { is_projected: false, quantity: '4' }, 'the hour before 1:00')
+})
+
+t.test('reads of five minutes have the prices of their time, however many there are', async (t) => {
+  // Monday, 6 July: only from 16:00 on, so as many reads as a day has quarter hours.
+  const read = { meter: 'five', seconds: 300 }
+  await rig.readAll([
+    { ...read, from: '2026-06-30T04:00:00Z', quantities: steady('0.1', 6 * 288) },
+    { ...read, from: '2026-07-06T20:00:00Z', quantities: steady('0.1', 27 * 288 + 96) },
+  ])
+  for (const periodClock of ['wall', 'standard'] as const) {
+    await rig.bill({ cycleId: '13', start: '2026-07-01' }, { periodClock })
+    const at = `local_start IN ('2026-07-06 18:55:00', '2026-07-06 19:00:00')`
+    const energy = (await costs('five', at)).map(({ lines }) => (lines as string[]).slice(0, 2))
+    const expected = [
+      ['0', '0.1'],
+      ['0.01', '0'],
+    ]
+    t.same(energy, expected, periodClock)
+    await costsAddUp(t, rig.store)
+  }
 })
 
 t.test('a correction changes costs when the bill is computed again', async (t) => {
