@@ -62,6 +62,12 @@ line 2, TimeStamp: INTERVAL_LENGTH: no length in usage.intervals fits the rows a
 Send such corrections in whole days, or with the reads between them. Reads that fill nine tenths of a
 day have their own length, whatever is stored.
 `,
+  Billing: `
+Documents of one period are added up. To cancel one, send a row with a \`DocumentNumber\` of its own, the same days, and
+the quantity and the cost negated: neither document counts then. To correct one without a cancellation, send its key
+again. A cancellation under the number of the cancelled document, or where both have none, only replaces its row: the
+period is billed below 0.
+`,
   BillingLines: `
 These are the lines of the bill of an account, a meter and a first day, whichever document has them. To rebill it,
 send the lines of the new document, and none for the cancellation. A line that the new document does not have any
