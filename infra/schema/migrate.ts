@@ -214,7 +214,7 @@ function refuseChanged(
   if (known === undefined || known.hash === hash) return
   throw new Fault(
     'STORE_REFUSED',
-    `migration ${name} was changed after it was applied to ${database}; restore the file and add a new migration instead`,
+    `database ${database} was created by another version of Tieline, with another text of migration ${name}; start that version again, or use an empty database or data folder and send the files again`,
   )
 }
 
