@@ -52,6 +52,11 @@ export const withdrawnErrors: ReadonlyMap<string, string> = new Map([
   ['164', 'READONLY: the user may only read'],
   ['192', 'UNKNOWN_USER: the user is gone'],
   ['193', 'WRONG_PASSWORD: the password is another one'],
+  ['194', 'REQUIRED_PASSWORD: the user has one now'],
+  ['195', 'IP_ADDRESS_NOT_ALLOWED: the user may not come from this host'],
+  ['396', 'TOO_MANY_ROWS_OR_BYTES: more than the limit of the user'],
+  ['452', 'SETTING_CONSTRAINT_VIOLATION: the user may not change a setting'],
   ['497', 'ACCESS_DENIED: a right is missing'],
   ['516', 'AUTHENTICATION_FAILED: the user is gone, or the password is another one'],
+  ['720', 'USER_EXPIRED: the time of the user is over'],
 ])

@@ -56,8 +56,11 @@ t.test(
 )
 
 t.test(
-  'jobs wait for a right or a password, and a person learns at once that it is missing',
+  'jobs wait for a right, a password or a limit, and a person learns at once what is wrong',
   async (t) => {
+    const given = ['ACCESS_DENIED', 'TOO_MANY_ROWS_OR_BYTES', 'SETTING_CONSTRAINT_VIOLATION']
+    const names = [...withdrawnErrors.values()].map((why) => why.split(':')[0])
+    for (const name of given) t.ok(names.includes(name), name)
     for (const [code, why] of withdrawnErrors) {
       const [name = ''] = why.split(':')
       t.equal(failed(code, name, 'any words', 'discreet').code, 'STORE_UNREACHABLE', name)
