@@ -30,7 +30,7 @@ import { fetch } from './steps/fetch.js'
 import { queueClaim } from './steps/forward.js'
 import { load } from './steps/load.js'
 import { createStability } from './steps/poll.js'
-import { pollWhenDue, type Remembered } from './steps/poll-when-due.js'
+import { pollOrHold, pollWhenDue, type Remembered } from './steps/poll-when-due.js'
 import { receive } from './steps/receive.js'
 import { reconcile } from './steps/reconcile.js'
 import { quarantineSource, reprocess } from './steps/reprocess.js'
@@ -102,8 +102,10 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
     poll: async ({ source }) => {
       const remembered = polled.get(source) ?? { stability: createStability() }
       polled.set(source, remembered)
-      await catchUp()
-      await pollWhenDue(context, source, remembered)
+      await pollOrHold(context, source, async () => {
+        await catchUp()
+        await pollWhenDue(context, source, remembered)
+      })
     },
     fetch: ({ arrival }) => fetch(context, arrival),
     receive: ({ arrival }) => receive(context, arrival),
@@ -185,6 +187,7 @@ export async function createWorker(options: WorkerOptions): Promise<{ close(): P
       },
     })
   for (const name of alone) await context.queues.runAlone(name)
+  await context.queues.polls.keep(profile.sources.map(({ name }) => name))
   const ownQueues = createQueues({ redisUrl, prefix: own })
   // Known before it settles its first file: an erasure asks all known machines.
   await reportMachine(context)

@@ -14,6 +14,7 @@ import { withQueues, withStore } from '../stack/connections.js'
 export interface StuckFile {
   /** Of the problem, for its dismissal. */
   readonly key: string
+  /** 0 for the new files of a source, which have none yet. */
   readonly arrival: number
   /** Its name, or its arrival number while ClickHouse does not answer. */
   readonly file: string
@@ -84,7 +85,8 @@ export async function readOpenWaits({ store, queues }: Connected): Promise<reado
     queues.waits(),
     readDismissed(store),
   ])
-  return waits.filter(({ arrival: number, since }) => {
+  return waits.filter(({ arrival: number, source, since }) => {
+    if (source !== undefined) return !isDismissed({ key: `waiting:source:${source}`, since })
     if (number === undefined) return true
     const files = filesOf(number, unfinished)
     return !files.every(({ arrival }) => isDismissed({ key: `waiting:${arrival}`, since }))
@@ -202,10 +204,15 @@ function listWaiting(
   waits: readonly Wait[] | undefined,
 ): readonly StuckFile[] {
   const held = new Map<number, StuckFile>()
+  const polls: StuckFile[] = []
   for (const wait of waits ?? []) {
-    if (wait.arrival === undefined) continue
-    const { code: fault, since } = wait
+    const { code: fault, since, source } = wait
     const reason = reasonOf(wait)
+    if (source !== undefined) {
+      const one = { arrival: 0, file: `new files of source ${source}`, since, fault, reason }
+      polls.push({ ...toStuck(one), key: `waiting:source:${source}` })
+    }
+    if (wait.arrival === undefined) continue
     for (const { arrival, file } of filesOf(wait.arrival, unfinished)) {
       held.set(arrival, toStuck({ arrival, file, since, fault, reason }))
     }
@@ -215,7 +222,7 @@ function listWaiting(
     if (one.fault !== '') held.set(one.arrival, toStuck(one))
     else if (waits === undefined) held.set(one.arrival, toStuck({ ...one, ...forRedis }))
   }
-  return [...held.values()].sort((a, b) => a.arrival - b.arrival)
+  return [...polls, ...[...held.values()].sort((a, b) => a.arrival - b.arrival)]
 }
 
 /** The files of a job: one, or those of a group. */

@@ -3,6 +3,7 @@ import { DelayedError, FlowProducer, Queue, QueueEvents, UnrecoverableError, Wor
 import { Fault } from '../../schemas/fault.js'
 import { withDeadline } from '../deadline.js'
 import { retryMs } from './back-off.js'
+import { createHeldPolls, type HeldPolls } from './held-polls.js'
 import {
   idsOf,
   type JobData,
@@ -51,10 +52,7 @@ export interface Queues {
   has<N extends JobName>(name: N, data: JobData<N>): Promise<boolean>
   /** A reconcile job that runs when all loads of its file have succeeded or failed. */
   addFlow(reconcile: JobData<'reconcile'>, loads: readonly JobData<'load'>[]): Promise<void>
-  /**
-   * Repeats a job; a second call with the same id only changes repetition and data. Whether it did not
-   * repeat like that before.
-   */
+  /** Repeats a job, or changes the one with the same id; whether it did not repeat like that before. */
   repeat<N extends Repeated>(name: N, data: JobData<N>, repetition: Repetition): Promise<boolean>
   /** Runs jobs now that wait for their next attempt, however long that is by the clock. */
   promote(): Promise<void>
@@ -66,9 +64,10 @@ export interface Queues {
   /** Since when the oldest waiting job of each queue could run, milliseconds since 1970. */
   oldest(): Promise<Readonly<Partial<Record<JobName, number>>>>
   readonly turns: RegisterTurns
+  readonly polls: HeldPolls
   /** The queues of BullMQ, for its board. */
   readonly each: readonly Queue[]
-  /** Jobs that wait for a passing fault, at most 200 of each queue and state. */
+  /** Jobs that wait for a passing fault, at most 200 of each queue and state, and polls that fail. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
 }
@@ -120,9 +119,11 @@ export function createQueues(options: QueueOptions): Queues {
     }
   }
   const turns = createRegisterTurns(connection, { prefix: options.prefix, reach })
+  const polls = createHeldPolls(connection, { prefix: options.prefix, reach })
   return {
     each: [...queues.values()],
     turns,
+    polls,
     add: (name, data) =>
       reach(async () => {
         const queued = 'customers' in data ? await turns.take(data) : data
@@ -191,7 +192,7 @@ export function createQueues(options: QueueOptions): Queues {
         const held = shownQueues.map((name) =>
           queue(name).getJobs([...heldStates], 0, waitsMax - 1),
         )
-        return (await Promise.all(held)).flat().flatMap(toWait)
+        return [...(await Promise.all(held)).flat().flatMap(toWait), ...(await polls.list())]
       }),
     close: async () => {
       await Promise.all([...queues.values()].map((queue) => queue.close()))

@@ -23,6 +23,8 @@ export interface Wait extends WaitCause {
   readonly job: JobName
   /** Undefined for a job that does not belong to a file. */
   readonly arrival: number | undefined
+  /** Whose new files wait, for a poll. */
+  readonly source?: string
 }
 
 const codes = Object.keys(faultCodes) as [FaultCode, ...FaultCode[]]

@@ -2,6 +2,7 @@ import { Fault, type FaultCode } from '../../schemas/fault.js'
 import type { PipelineContext } from '../context.js'
 import { recordHealed } from '../ledger/healed.js'
 import { isLeftAlone, pauseMsOf } from '../queues/back-off.js'
+import { letPass } from '../queues/wait.js'
 import { readSources, recordFailure, recordOthers, type SourceFailure } from '../sources/state.js'
 import { digestOf, poll, type Stability } from './poll.js'
 
@@ -54,6 +55,26 @@ export async function pollWhenDue(
     }
     throw error
   }
+}
+
+/**
+ * Runs a poll, and lists its source among the waits while it fails with what is not recorded with the source:
+ * no file is claimed then.
+ */
+export async function pollOrHold(
+  { queues }: Pick<PipelineContext, 'queues'>,
+  source: string,
+  run: () => Promise<void>,
+): Promise<void> {
+  try {
+    await run()
+  } catch (error) {
+    const isHeld = error instanceof Fault && !blames.has(error.code)
+    const change = isHeld ? queues.polls.hold(source, error) : queues.polls.release(source)
+    await change.catch(letPass)
+    throw error
+  }
+  await queues.polls.release(source).catch(letPass)
 }
 
 /** Whether a source lists what it did when it needed nothing. A fault of the listing is left to the poll. */

@@ -66,6 +66,7 @@ export function createLineOn(
     has: async () => false,
     repeat: async () => false,
     turns: undefined as never,
+    polls: undefined as never,
     promoteNext: async () => undefined,
     promote: async () => undefined,
     runAlone: async () => undefined,

@@ -8,6 +8,7 @@ import { countText, instantText, printableText, time } from './text.js'
 
 /** A link to the page of a file. */
 export function fileLink(arrival: number, name: string): Content {
+  if (arrival === 0) return html`${printableText(name)}`
   return html`<a href="file?arrival=${arrival}" class="file">${printableText(name)}</a>`
 }
 
