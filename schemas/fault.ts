@@ -92,7 +92,7 @@ export const faultCodes = {
     'ClickHouse rejected a statement. Read the reason in the message: rights, a missing migration, or a limit.',
   ),
   QUEUE_UNREACHABLE: passing(
-    'No response from Redis. Check that it is up and that its address is right.',
+    'No response from Redis, or it refuses commands. Check that it is up and takes writes, and its address and password.',
   ),
   FILE_STATE: final(
     'The state of the file does not allow this action. Read the reason in the detail.',

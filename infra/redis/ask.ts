@@ -29,12 +29,18 @@ export async function askRedis(
     )
   } catch (cause) {
     const { message } = failure ?? (cause instanceof Error ? cause : new Error(String(cause)))
-    const remedy = 'check that it is up and that its address is right'
-    const detail = `Redis at ${shownRedisUrl(url)}: ${message}; ${remedy}`
+    const detail = `Redis at ${shownRedisUrl(url)}: ${message}; ${remedyOf(message)}`
     throw new Fault('QUEUE_UNREACHABLE', detail, { cause })
   } finally {
     redis.disconnect()
   }
+}
+
+/** An error of Redis begins with its kind. */
+function remedyOf(message: string): string {
+  return /^(WRONGPASS|NOAUTH|NOPERM) /.test(message)
+    ? 'fix the user or the password of REDIS_URL, or the rights of the user in Redis'
+    : 'check that it is up and that its address is right'
 }
 
 /**

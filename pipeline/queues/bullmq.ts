@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DelayedError, FlowProducer, Queue, QueueEvents, UnrecoverableError, Worker } from 'bullmq'
 import { Fault } from '../../schemas/fault.js'
-import { withDeadline } from '../deadline.js'
 import { retryMs } from './back-off.js'
 import { createHeldPolls, type HeldPolls } from './held-polls.js'
 import {
@@ -21,6 +20,7 @@ import {
   shownQueues,
   worldAttemptsMax,
 } from './jobs.js'
+import { reach } from './reach.js'
 import { createProducerConnection, createWorkerConnection } from './redis.js'
 import { createRegisterTurns, type RegisterTurns } from './register-turns.js'
 import { type Tracing, telemetryOf } from './tracing.js'
@@ -28,7 +28,6 @@ import {
   isTriedAgain,
   promoteNext,
   promoteTries,
-  type Reach,
   statesOfOldest,
   toWait,
   type Wait,
@@ -67,13 +66,15 @@ export interface Queues {
   readonly polls: HeldPolls
   /** The queues of BullMQ, for its board. */
   readonly each: readonly Queue[]
+  /** Fails while Redis is a replica, or has no memory or disk left: it answers what is read then. */
+  tryWriting(): Promise<void>
   /** Jobs that wait for a passing fault, at most 200 of each queue and state, and polls that fail. */
   waits(): Promise<readonly Wait[]>
   close(): Promise<void>
 }
 
-/** Without a limit a command would wait for ever for a connection. */
-const reachMsMax = 10_000
+/** How long the key of `tryWriting` lives. */
+const writtenMs = 60_000
 /** A job waits until an attempt succeeds, also while the next attempt runs or is due. */
 const heldStates = ['delayed', 'active', 'wait', 'prioritized'] as const
 /** Jobs of one queue and state that `waits` reads. */
@@ -105,18 +106,8 @@ export function createQueues(options: QueueOptions): Queues {
   const flows = new FlowProducer(shared)
   flows.on('error', () => undefined)
   const queue = (name: JobName) => queues.get(name) as Queue
-
-  const reach: Reach = async (run) => {
-    try {
-      return await withDeadline(run(), reachMsMax, () => {
-        throw new Error(`no response in ${reachMsMax / 1_000} s`)
-      })
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new Fault('QUEUE_UNREACHABLE', `Redis command failed (${reason})`, {
-        cause: error,
-      })
-    }
+  const tryWriting = async () => {
+    await reach(() => connection.set(`${options.prefix}:written`, '', 'PX', writtenMs))
   }
   const turns = createRegisterTurns(connection, { prefix: options.prefix, reach })
   const polls = createHeldPolls(connection, { prefix: options.prefix, reach })
@@ -187,13 +178,16 @@ export function createQueues(options: QueueOptions): Queues {
         })
         return Object.fromEntries((await Promise.all(looks)).flat())
       }),
-    waits: () =>
-      reach(async () => {
+    tryWriting,
+    waits: async () => {
+      await tryWriting()
+      return reach(async () => {
         const held = shownQueues.map((name) =>
           queue(name).getJobs([...heldStates], 0, waitsMax - 1),
         )
         return [...(await Promise.all(held)).flat().flatMap(toWait), ...(await polls.list())]
-      }),
+      })
+    },
     close: async () => {
       await Promise.all([...queues.values()].map((queue) => queue.close()))
       await flows.close()

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import type { Fault } from '../../schemas/fault.js'
-import { fromProgress, holdUp, type Reach, type Wait } from './wait.js'
+import type { Reach } from './reach.js'
+import { fromProgress, holdUp, type Wait } from './wait.js'
 
 /**
  * Why polls fail that cannot be recorded with their source. Redis has it, because the store may refuse every

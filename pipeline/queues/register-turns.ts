@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 import { hashOf, type JobData } from './jobs.js'
-import { letPass, type Reach } from './wait.js'
+import type { Reach } from './reach.js'
+import { letPass } from './wait.js'
 
 type RegisterJob = JobData<'register'>
 

@@ -78,6 +78,8 @@ export async function keepRepeating(
     const before = clockMs
     clockMs = clockAhead()
     if (clockMs < before - lookMs) looks = 0
+    // Without it nobody would log why no job runs.
+    await context.queues.tryWriting()
     // A worker that ran before this one may have had a clock that was ahead.
     if (looks === 0) await Promise.all([context.queues.promote(), own.promote()])
     if ((await sweeping()) || (await sweepingOwn())) looks = 0

@@ -2,6 +2,7 @@ import type { Job, Queue } from 'bullmq'
 import { z } from 'zod'
 import { Fault, type FaultCode, faultCodes } from '../../schemas/fault.js'
 import { idsOf, type JobName } from './jobs.js'
+import type { Reach } from './reach.js'
 
 /** The failures of a job, as its progress records them. */
 export interface Failures {
@@ -44,9 +45,6 @@ export function holdUp(error: Fault, before: WaitCause | undefined): WaitCause {
   const since = before?.code === code ? before.since : new Date()
   return { code, detail, since }
 }
-
-/** Runs commands of Redis; where they fail or get no answer in time, that is a passing fault. */
-export type Reach = <T>(run: () => Promise<T>) => Promise<T>
 
 /** Ignores a passing fault, where whatever it kept from happening is made up for later. */
 export function letPass(error: unknown): void {

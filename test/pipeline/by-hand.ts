@@ -73,6 +73,7 @@ export function createLineOn(
     counts: async () => ({}) as never,
     each: [],
     oldest: async () => ({}),
+    tryWriting: async () => undefined,
     waits: async () => [],
     close: async () => undefined,
   }

@@ -34,7 +34,7 @@ t.test('without ClickHouse and Redis the page reports that and stays usable', as
   const text = (await servers.textContent()) ?? ''
   t.match(text, /STORE_UNREACHABLE: ClickHouse does not answer/)
   t.match(text, /QUEUE_UNREACHABLE: Redis does not answer/)
-  t.equal(text.match(/\w\. Files wait until/g)?.length, 2, 'each reason ends as a sentence')
+  t.equal(text.match(/[\w)]\. Files wait until/g)?.length, 2, 'each reason ends as a sentence')
   for (const panel of ['files', 'minutes', 'freshness', 'sources']) {
     await shows(page, panel, /ClickHouse does not answer; no figures yet/)
   }

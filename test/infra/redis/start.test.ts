@@ -162,6 +162,7 @@ t.test('answers on loopback only, with a password, and evicts nothing', async (t
   await t.rejects(askRedis(open, 'PING'), { code: 'QUEUE_UNREACHABLE' }, 'no password')
   await t.rejects(askRedis(`redis://:wrong@127.0.0.1:${redis.port}`, 'PING'), {
     code: 'QUEUE_UNREACHABLE',
+    message: /WRONGPASS .*; fix the user or the password of REDIS_URL/,
   })
   const bound = await askRedis(redis.url, 'CONFIG', 'GET', 'bind')
   t.equal(bound, 'bind,127.0.0.1')

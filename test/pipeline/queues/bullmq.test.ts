@@ -194,3 +194,16 @@ t.test('a planned job waits from its time on, a repeated one from its last attem
   await connection.hset(queue.toKey('planned'), 'processedOn', String(plannedAt + 3_100_000))
   t.same(await queues.oldest(), { fetch: plannedAt + 3_100_000 })
 })
+
+t.test('a Redis that answers and takes no writes is reported', async (t) => {
+  const { queues } = newQueues(t)
+  const connection = createProducerConnection(redis.url)
+  t.teardown(() => connection.disconnect())
+  t.same(await queues.waits(), [])
+  await connection.config('SET', 'maxmemory', '1')
+  const refused = { code: 'QUEUE_UNREACHABLE', detail: /^Redis command failed \(OOM .*maxmemory/ }
+  await t.rejects(queues.waits(), refused)
+  await t.rejects(queues.tryWriting(), refused)
+  await connection.config('SET', 'maxmemory', '0')
+  t.same(await queues.waits(), [])
+})
