@@ -195,6 +195,10 @@ export function toFileFault(path: string, error: unknown): Fault {
   if (code === 'EACCES' || code === 'EPERM') {
     return new Fault('PERMISSION', `${path}: access denied; grant this user access`, cause)
   }
+  if (code === 'EROFS') {
+    const detail = `${path}: the file system is read-only; mount it for writing`
+    return new Fault('PERMISSION', detail, cause)
+  }
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
     const detail = `${path}: no space left; free some, loading resumes automatically`
     return new Fault('DISK_FULL', detail, cause)
