@@ -9,6 +9,7 @@ import type { Context } from '../commands/context.js'
 import { packageRoot } from '../package-root.js'
 import { checkRedis } from '../redis/ask.js'
 import { findProgram } from '../redis/install.js'
+import { findClockDifference } from '../schema/clock-difference.js'
 import { versionsKnownGood } from '../schema/self-test.js'
 import { testSettings } from '../schema/settings-test.js'
 import { externalRedis, externalStore } from '../stack/addresses.js'
@@ -52,9 +53,13 @@ async function redis({ external }: Context): Promise<CheckResult> {
 async function clickhouse({ external }: Context): Promise<CheckResult> {
   const addresses = externalStore(external, 'default')
   if (addresses === undefined) return embeddedEngine()
-  const [row] = await withStore(addresses.store, (store) =>
-    store.rows<{ version: string }>({ sql: sql`SELECT version() AS version` }),
-  )
+  const [[row], difference] = await withStore(addresses.store, async (store) => [
+    await store.rows<{ version: string }>({ sql: sql`SELECT version() AS version` }),
+    await findClockDifference(store),
+  ])
+  if (difference !== undefined) {
+    return bad(difference, 'set both, for example with NTP')
+  }
   for (const user of new Set([addresses.store, addresses.reader]))
     await withStore(user, testSettings)
   const version = row?.version ?? ''

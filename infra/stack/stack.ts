@@ -10,6 +10,7 @@ import type { SecretReference } from '../../schemas/settings/secret.js'
 import { findSharedFolders, ownFolders } from '../../schemas/settings/source-folders.js'
 import { createZone } from '../../schemas/time/zone.js'
 import { printable } from '../commands/output/table.js'
+import { findClockDifference } from '../schema/clock-difference.js'
 import { migrateUnlessAway } from '../schema/migrate.js'
 import { testEngine } from '../schema/self-test.js'
 import { testZone } from '../schema/zone-test.js'
@@ -151,6 +152,11 @@ function migrateStore(
     const names = await migrateUnlessAway(store, profile, { isEmbedded, onAway })
     await testEngine(store)
     await testZone(store, createZone(profile.timeZone))
+    const difference = await findClockDifference(store)
+    if (difference !== undefined) {
+      log.warn(difference)
+      say?.(`${difference}; set both, for example with NTP`)
+    }
     await recordProfile(store, commandActor(), profile)
     return names
   })
