@@ -40,14 +40,23 @@ async function redis({ external }: Context): Promise<CheckResult> {
       'run apt-get install redis-server as root, or set REDIS_URL',
     )
   }
-  const { stdout } = await run(program, ['--version'], { timeout: lookMsMax })
-  const version = /v=(\S+)/.exec(stdout)?.[1] ?? stdout.trim()
+  const answer = await run(program, ['--version'], { timeout: lookMsMax }).catch(toError)
+  if (answer instanceof Error) {
+    const reason = answer.message.trim().split('\n').at(-1)
+    return bad(`${program} does not run: ${reason}`, 'install redis-server again, or set REDIS_URL')
+  }
+  const version = /v=(\S+)/.exec(answer.stdout)?.[1] ?? answer.stdout.trim()
   const guarded = (await findProgram('setpriv')) !== undefined
   if (guarded) return good(`${program} ${version}, run as a child process`)
   return warning(
     `${program} ${version}`,
     'install util-linux, so that Redis stops when Tieline stops',
   )
+}
+
+/** A program that cannot be run is a problem found; it must not end the other checks. */
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
 }
 
 async function clickhouse({ external }: Context): Promise<CheckResult> {

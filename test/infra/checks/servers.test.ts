@@ -23,3 +23,18 @@ t.test('a folder of files must exist, except the inbox, which a start creates', 
   const bad = await tieline('doctor', ...at)
   t.match([bad.code, bad.stdout], [1, /✗ profile [^→]*source folder .*drop does not exist/])
 })
+
+t.test('a redis-server that does not run is one problem among the other checks', async (t) => {
+  const folder = createFolder(t)
+  const text = '#!/bin/sh\necho "cannot open shared object file" >&2\nexit 127\n'
+  writeFileSync(join(folder, 'redis-server'), text, { mode: 0o755 })
+  const before = process.env['PATH']
+  t.teardown(() => {
+    process.env['PATH'] = before
+  })
+  process.env['PATH'] = `${folder}:${before}`
+  const { code, stdout } = await tieline('doctor', '--home', join(folder, 'data'))
+  t.equal(code, 1)
+  t.match(stdout, /✗ Redis +\S+redis-server does not run: cannot open shared.*\n +→ install /)
+  t.match(stdout, /✓ ClickHouse/, 'the other checks are made')
+})
