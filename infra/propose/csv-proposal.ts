@@ -9,6 +9,7 @@ import {
   findQuantity,
   findReceived,
   findUnit,
+  isOfMultipliers,
   isRegister,
   statedBy,
 } from './quantities.js'
@@ -79,7 +80,7 @@ export function proposeCsv(samples: readonly SentSample[], options: ProposalCont
   if (times === undefined) options.zoneBy('no file states it')
   else decideTimes({ times, series, wide, length, rows, order }, options)
   if (texts.length > 0)
-    decideUnit({ own, amounts, texts, length, preamble: table.preamble }, findings)
+    decideUnit({ own, columns, amounts, texts, length, preamble: table.preamble }, findings)
   if (amount !== undefined) refuseRegister(table, { amount, meter, findings })
   findQuality(own, known.taken, findings)
   if (meter !== undefined) noteUnread(own, columns, findings)
@@ -192,6 +193,8 @@ function hasGeneration({ texts }: Column): boolean {
 
 interface UnitFacts {
   readonly own: readonly Column[]
+  /** Those of a wide row too. */
+  readonly columns: readonly Column[]
   readonly amounts: readonly Column[]
   readonly texts: readonly string[]
   readonly length: number | undefined
@@ -199,7 +202,7 @@ interface UnitFacts {
 }
 
 function decideUnit(
-  { own, amounts, texts, length, preamble }: UnitFacts,
+  { own, columns, amounts, texts, length, preamble }: UnitFacts,
   findings: Findings,
 ): void {
   const column = own.find(isOfUnits)
@@ -208,7 +211,23 @@ function decideUnit(
   const unit = findings.decide('unit', shown)
   if (unit !== undefined && statedBy(column).length > 1)
     findings.note(`${shown.evidence}: the quantities of all are loaded as ${unit ?? 'one unit'}`)
-  findings.decide('multiplier', findMultiplier(own, shown.multiplier))
+  const multiplier = findMultiplier(own, shown.multiplier)
+  findings.decide('multiplier', multiplier)
+  const constant = [
+    ...(column && statedBy(column).every((text) => text in unitTexts) ? [column] : []),
+    ...own.filter(isOfMultipliers),
+  ].filter((one) => statedBy(one).length === 1)
+  findings.decide('columns.expected', {
+    ...(constant.length > 0 && { value: constant.map((one) => toExpected(one, columns)) }),
+    evidence: `${constant.map(nameOf).join(' and ')} has one text; rows with another are rejected`,
+  })
+}
+
+function toExpected(one: Column, columns: readonly Column[]) {
+  return {
+    column: toReference(one, columns),
+    is: [...one.texts, ...(one.isAlwaysThere ? [] : [''])],
+  }
 }
 
 function isOfUnits({ name, word, kind, texts }: Column): boolean {

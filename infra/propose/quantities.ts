@@ -182,11 +182,13 @@ export function findUnit(question: UnitQuestion): Shown & { readonly multiplier?
   return { evidence: plausible(question), question: 'which unit: kWh, Wh, MWh, ccf, cm or therm?' }
 }
 
+export function isOfMultipliers({ kind, word }: Column): boolean {
+  return kind === 'number' && columnWords.multiplier.test(word)
+}
+
 /** The multiplier of the settings. What a column of multipliers means is a question. */
 export function findMultiplier(columns: readonly Column[], ofUnit: number | undefined): Shown {
-  const column = columns.find(
-    ({ kind, word }) => kind === 'number' && columnWords.multiplier.test(word),
-  )
+  const column = columns.find(isOfMultipliers)
   const numbers = column?.texts.map((text) => Number(text.replace(',', '.')))
   const factors = new Set(numbers?.filter(Number.isFinite))
   const [factor = 1] = factors

@@ -19,6 +19,8 @@ export interface MappedColumns {
   readonly received: number | undefined
   readonly generation: number | undefined
   readonly quality: number | undefined
+  /** Why a row is not one of `columns.expected`; undefined where it is. */
+  readonly unexpected: (fields: readonly string[]) => string | undefined
 }
 
 /**
@@ -74,6 +76,9 @@ export function mapColumns(
     received: optional('received.column', columns.received?.column),
     generation: optional('generation.column', columns.generation?.column),
     quality: optional('quality.column', columns.quality?.column),
+    unexpected: toUnexpected(
+      (columns.expected ?? []).map((one) => ({ ...one, at: find('expected', one.column) })),
+    ),
   }
   if (mapped.value + mapped.values <= found.length) {
     const own = names.slice(mapped.value, mapped.value + mapped.values)
@@ -88,6 +93,24 @@ export function mapColumns(
     'values.count',
     `${mapped.values} columns from ${JSON.stringify(first)} on are too many`,
   )
+}
+
+type Expected = NonNullable<CsvSettings['columns']['expected']>[number]
+
+function toUnexpected(
+  expected: readonly (Expected & { readonly at: number })[],
+): MappedColumns['unexpected'] {
+  return (fields) => {
+    for (const { column, is, at } of expected) {
+      const text = textOf(fields[at])
+      if (is.includes(text)) continue
+      const which = typeof column === 'number' ? `at position ${column}` : JSON.stringify(column)
+      const listed = is.map((one) => JSON.stringify(one)).join(', ')
+      const found = JSON.stringify(text.slice(0, 40))
+      return `the column ${which} has ${found}, but columns.expected lists ${listed}`
+    }
+    return undefined
+  }
 }
 
 /** How many runs a name has: that of flags beside the values has many, that of all values one. */

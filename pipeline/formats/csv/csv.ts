@@ -75,6 +75,8 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       const code = found < width ? 'TOO_FEW_COLUMNS' : 'TOO_MANY_COLUMNS'
       return refuse(at, code, `expected ${width} columns, found ${found}`)
     }
+    const unexpected = mapped.unexpected(fields)
+    if (unexpected !== undefined) return refuse(at, 'BAD_RECORD', unexpected)
     const direction = directionOf(fields, mapped.generation)
     const row = { at, fields, direction, mapped }
     return columns.values === undefined ? toRead(row) : toReadsOfDay(row)

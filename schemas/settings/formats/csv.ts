@@ -58,6 +58,13 @@ const columns = strict({
     substituted: qualityTexts,
     missing: qualityTexts,
   }).optional(),
+  /** Columns that say how a quantity is to be read, such as its unit: a row with another text is rejected. */
+  expected: z
+    .array(strict({ column, is: z.array(z.string().max(100)).min(1).max(20).readonly() }))
+    .min(1)
+    .max(10)
+    .readonly()
+    .optional(),
 })
 
 const seconds = z.int().refine((length) => length >= 60 && 3_600 % length === 0, {
@@ -142,6 +149,7 @@ function problemsOf(settings: Unchecked): readonly Problem[] {
     ...mapped,
     ...{ values: values?.from, generation: generation?.column },
     ...{ quality: quality?.column, received: received?.column },
+    expected: mapped.expected?.map(({ column }) => column),
   })
   if (!header && named.flat().some((one) => typeof one === 'string')) {
     problems.push([['columns'], 'use positions: the file has no header line with names'])

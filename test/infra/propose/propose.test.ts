@@ -107,6 +107,20 @@ t.test('a column of multipliers is asked for, unless they are all 1', async (t) 
   t.equal(await askedFor(['1', '1.0', '1']), undefined)
 })
 
+t.test('a unit and a multiplier that all rows have are expected of every row', async (t) => {
+  const expectedOf = async (rest: string, header = 'Unit,Multiplier') => {
+    const rows = Array.from({ length: 9 }, (_, at) => `M,2026-01-13 ${10 + at}:00,1${at},${rest}`)
+    const file = [`Meter,Read Start,kWh,${header}`, ...rows, ''].join('\n')
+    const answers = { '/timeZone': 'America/Detroit', clock: 'wall' }
+    const { findings } = await proposalFor({ file }, answers)
+    return findings.find(({ setting }) => setting === 'columns.expected')?.value
+  }
+  const unit = { column: 'Unit', is: ['kWh'] }
+  t.same(await expectedOf('kWh,1'), [unit, { column: 'Multiplier', is: ['1'] }])
+  t.same(await expectedOf('kWh,5', 'Unit,Factor'), [unit])
+  t.equal(await expectedOf('North,5', 'Unit,Factor'), undefined, 'a unit of another kind')
+})
+
 t.test('an answer names the values of a day, whatever their columns are called', async (t) => {
   const times = Array.from(
     { length: 24 },
