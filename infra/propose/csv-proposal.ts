@@ -1,3 +1,4 @@
+import { isLeftOutLine } from '../../pipeline/formats/csv/columns.js'
 import { type Column, toColumns, toReference } from './columns.js'
 import type { ProposedFeed } from './feeds.js'
 import type { Findings } from './finding.js'
@@ -14,7 +15,7 @@ import {
   statedBy,
 } from './quantities.js'
 import type { SentSample } from './sample.js'
-import { type Table, toOneTable } from './table.js'
+import { type Table, toOneTable, totalsWord } from './table.js'
 import { findTimes, nameOf } from './times/columns.js'
 import {
   decideTimes,
@@ -111,10 +112,19 @@ function describeTable(samples: readonly SentSample[], table: Table, findings: F
   }
   const evidence = header ? 'the line above the first row has names' : 'the first line is a row'
   findings.decide('header', { value: header !== undefined, evidence })
-  const [odd] = others
+  const [first, ...more] = table.totals
+  const words = new Set(table.totals.flatMap((one) => totalsWord(one) ?? []))
+  const leaveOut = findings.decide('leaveOut', {
+    ...(first && { value: [...words] }),
+    evidence: `line ${first?.line}${more.length > 0 ? ` and ${more.length} more` : ''} has totals and no time`,
+  })
+  const texts = [leaveOut ?? []].flat().map(String)
+  const rejected = others.filter(({ fields = [] }) => !isLeftOutLine(fields, texts))
+  const [odd] = rejected
   if (odd !== undefined) {
+    const remedy = 'to leave such lines out, add --answer leaveOut=[TEXT] with their first word'
     findings.note(
-      `${others.length} lines have other columns and will be rejected, the first is line ${odd.line}`,
+      `${rejected.length} lines have other columns and will be rejected, the first is line ${odd.line}; ${remedy}`,
     )
   }
 }

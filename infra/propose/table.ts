@@ -20,7 +20,9 @@ export interface Table {
   readonly rows: readonly (readonly string[])[]
   readonly yearDigits: 2 | 4
   /** Lines behind the first row that have another number of columns, such as totals at the end. */
-  readonly others: readonly { readonly line: number; readonly text: string }[]
+  readonly others: readonly SplitLine[]
+  /** Lines behind the first row that begin like totals and have no time. */
+  readonly totals: readonly SplitLine[]
 }
 
 /** A comma may be a decimal comma, so the others go first. */
@@ -33,10 +35,10 @@ const shownLines = 1_000
 /** The rows of samples of one layout. Throws `CONFIG` where they have several, and the faults of `toTable`. */
 export function toOneTable(samples: readonly SentSample[]): Table {
   const tables = samples.map(({ lines, path }) => toTable(lines, path))
-  const [first, ...others] = tables as [Table, ...Table[]]
+  const [first, ...more] = tables as [Table, ...Table[]]
   const shape = ({ delimiter, header, width, skipLines, yearDigits }: Table) =>
     JSON.stringify([delimiter, header, width, skipLines, yearDigits])
-  const other = others.findIndex((one) => shape(one) !== shape(first))
+  const other = more.findIndex((one) => shape(one) !== shape(first))
   if (other !== -1) {
     const [one, two] = [samples[0], samples[other + 1]].map((sample) => sample?.name)
     throw new Fault('CONFIG', `${one} and ${two} have other columns: propose them one by one`)
@@ -44,7 +46,8 @@ export function toOneTable(samples: readonly SentSample[]): Table {
   return {
     ...first,
     rows: tables.flatMap(({ rows }) => rows),
-    others: tables.flatMap(({ others: lines }) => lines),
+    others: tables.flatMap(({ others }) => others),
+    totals: tables.flatMap(({ totals }) => totals),
   }
 }
 
@@ -83,7 +86,8 @@ function toTable(lines: readonly string[], path: string): Table {
     throw new Fault('NO_ROWS', `${path} has no row with a date and a number; ${remedy}`)
   }
   const header = headerAbove(first)
-  const behind = sent.slice(first).filter(({ text }) => text.trim() !== '')
+  const below = sent.slice(first).filter(({ text }) => text.trim() !== '')
+  const behind = below.filter((one) => !isOfTotals(one))
   const skipLines = header === undefined ? first : header.line - 1
   return {
     delimiter,
@@ -95,8 +99,22 @@ function toTable(lines: readonly string[], path: string): Table {
     rows: behind.filter(isRow).map(({ fields = [] }) => {
       return fields.map((field, at) => (short.includes(at) ? withLongYear(field) : field).trim())
     }),
-    others: behind.filter((one) => !isRow(one)).map(({ line, text }) => ({ line, text })),
+    others: behind.filter((one) => !isRow(one)),
+    totals: below.filter(isOfTotals),
   }
+}
+
+const totalsWords =
+  /^((grand|sub) ?)?(total[es]?|totaal|totalt|sum|summ[ae]|suma|somme|zwischensumme|insgesamt|gesamt[a-z]*)(?![\p{L}\p{N}])/iu
+
+/** The word with which totals begin; undefined for other lines. */
+export function totalsWord({ fields = [] }: SplitLine): string | undefined {
+  const first = fields.find((field) => field.trim() !== '')
+  return totalsWords.exec(first?.trim() ?? '')?.[0]
+}
+
+function isOfTotals(sent: SplitLine): boolean {
+  return totalsWord(sent) !== undefined && !sent.fields?.some((field) => isTime(field.trim()))
 }
 
 function hasShortYear(text: string): boolean {

@@ -118,6 +118,18 @@ function runsOf(name: string, names: readonly string[]): number {
   return name === '' ? 0 : names.filter((one, at) => one === name && names[at - 1] !== name).length
 }
 
+/** Whether the first text of a line begins with one of these, as a whole word in any case. */
+export function isLeftOutLine(fields: readonly string[], texts: readonly string[]): boolean {
+  if (texts.length === 0) return false
+  const first = fields
+    .find((field) => field.trim() !== '')
+    ?.trim()
+    .toLowerCase()
+  return texts.some((text) => {
+    return first?.startsWith(text.toLowerCase()) && !/^[\p{L}\p{N}]/u.test(first.slice(text.length))
+  })
+}
+
 /** Spreadsheets are given `="0012"` so that they keep the zeros of a text. */
 function textOf(field = ''): string {
   const text = field.trim()

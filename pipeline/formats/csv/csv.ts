@@ -19,7 +19,7 @@ import {
   refusedRecord,
 } from '../plain-row.js'
 import { multiplier, type Scale, sumTexts, unitScale } from '../scale.js'
-import { type MappedColumns, mapColumns, splitFields } from './columns.js'
+import { isLeftOutLine, type MappedColumns, mapColumns, splitFields } from './columns.js'
 import { createDirections, type Direction } from './direction.js'
 import { createNumbers, type NumberedTime } from './interval-numbers.js'
 import { createQualities } from './quality.js'
@@ -30,7 +30,7 @@ import { createTimes, isOffset } from './times.js'
  * A row needs as many columns as the header: a decimal comma that is not quoted would shift them.
  */
 export function createCsv(settings: CsvSettings, context: FormatContext): Conversion {
-  const { header, skipLines, columns, interval = 0 } = settings
+  const { header, skipLines, columns, interval = 0, leaveOut = [] } = settings
   const { usage } = context
   const delimiter = settings.delimiter === 'tab' ? '\t' : settings.delimiter
   const { dateOrder = usage.dateOrder, clock = usage.clock, stamp = usage.stamp } = settings
@@ -51,6 +51,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     ...{ zone: context.zone, interval, first: settings.firstNumber ?? 1 },
     numbering: clock === 'wall' ? settings.numbering : 'fixed',
   })
+  let leftOut = 0
   let isUnended = false
   let last: SentRecord | undefined
 
@@ -66,6 +67,10 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       mapped = mapColumns(settings, fields, at.line)
       width = fields.length
       if (header) return emptyRecord(at)
+    }
+    if (isLeftOutLine(fields, leaveOut)) {
+      leftOut++
+      return emptyRecord(at)
     }
     const found =
       fields.length === width
@@ -196,7 +201,10 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
       lastRows: last?.count,
       dates: reader.dates,
       timestampFormat: reader.timestampFormat(),
-      warnings: tally.warnings('intervals'),
+      warnings: [
+        ...(leftOut > 0 ? [`lines that leaveOut names, not loaded: ${leftOut}`] : []),
+        ...tally.warnings('intervals'),
+      ],
     }),
   }
 }

@@ -81,6 +81,8 @@ const csvFields = strict({
   /** Lines before the header line, or before the rows of a file without one. */
   skipLines: z.int().min(0).max(1_000).default(0),
   header: z.boolean().default(true),
+  /** Lines whose first text begins with one of these, such as totals, are not rows. */
+  leaveOut: z.array(z.string().trim().min(1).max(100)).min(1).max(20).readonly().optional(),
   columns,
   /** These are those of `usage` where they are left out. */
   dateOrder: z.enum(['MDY', 'DMY']).optional(),
