@@ -81,10 +81,12 @@ export function mapColumns(
     ),
   }
   if (mapped.value + mapped.values <= found.length) {
-    const own = names.slice(mapped.value, mapped.value + mapped.values)
-    const flag = header
-      ? own.find((name) => runsOf(name, own) > Math.max(2, own.length / 4))
-      : undefined
+    // The names of flags may be numbered as those of the values are.
+    const own = names.slice(mapped.value, mapped.value + mapped.values).map(unnumbered)
+    const often = header
+      ? own.filter((name) => runsOf(name, own) > Math.max(2, own.length / 4))
+      : []
+    const flag = often.find((name) => name !== own[0]) ?? often[0]
     if (flag === undefined) return mapped
     const what = `from ${JSON.stringify(first)} on are ${JSON.stringify(flag)}, between the values`
     throw refuse('values', `${runsOf(flag, own)} of ${own.length} columns ${what}`)
@@ -111,6 +113,10 @@ function toUnexpected(
     }
     return undefined
   }
+}
+
+function unnumbered(name: string): string {
+  return name.replace(/\d+/g, '#')
 }
 
 /** How many runs a name has: that of flags beside the values has many, that of all values one. */

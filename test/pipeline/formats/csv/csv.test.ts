@@ -244,15 +244,9 @@ t.test('flags beside the values of a day are never loaded as values', async (t) 
     code: 'HEADER',
     message: /columns\.values: 12 of 24 columns from "H0" on are "flag"/i,
   })
-})
-
-t.test('a column left empty for the skipped hour refuses the day and is named', async (t) => {
-  const row = `M,03/08/2026,1,2,,${Array.from({ length: 21 }, () => '1').join()}`
-  const setting = { ...hourly, timeZone: 'America/Detroit' }
-  const { records } = await convert(`${hoursHeader}\n${row}\n`, setting)
-  t.match(records.find(({ refused }) => refused !== undefined)?.refused, {
-    code: 'INTERVAL_COUNT',
-    detail: 'the day has 23 intervals, the row 23 values, the last in column 24 of 24',
+  const numbered = hoursHeader.replaceAll(/,H(\d+)/g, (name, at) => `${name},S${at}`)
+  await t.rejects(convert(`${numbered}\nM,03/09/2026${',1.5,0'.repeat(24)}\n`, hourly), {
+    ...{ code: 'HEADER', message: /columns\.values: 12 of 24 columns from "H0" on are "s#"/ },
   })
 })
 
