@@ -1,4 +1,4 @@
-import { intervalPlaceOf } from '../../../pipeline/formats/csv/interval-numbers.js'
+import { changeDayOf, intervalPlaceOf } from '../../../pipeline/formats/csv/interval-numbers.js'
 import { orderedDate } from '../../../schemas/time/date-order.js'
 import type { DateOrder } from '../../../schemas/time/timestamp.js'
 import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
@@ -11,6 +11,7 @@ import { columnWords } from '../words.js'
 import { lengthText, type TimeColumns } from './columns.js'
 import { decideNumbering } from './numbers.js'
 import {
+  dayText,
   describeZone,
   findClock,
   findDateOrder,
@@ -150,7 +151,7 @@ export function decideTimes(facts: TimeFacts, { findings, zoneBy }: ProposalCont
     return
   }
   if (wide !== undefined) {
-    decideWideClock(wide, { findings, zone })
+    decideWideClock({ ...facts, wide }, { findings, zone })
     return
   }
   if (numbers !== undefined) {
@@ -180,14 +181,56 @@ function decideStamp({ times, series, length }: TimeFacts, findings: Findings): 
 
 /** A wide row has a value for each interval of a day of 25 hours, or always those of 24 hours. */
 function decideWideClock(
-  { count, interval }: WideColumns,
+  facts: TimeFacts & { readonly wide: WideColumns },
   { findings, zone }: { readonly findings: Findings; readonly zone: Zone },
 ): void {
+  const { count, interval, from } = facts.wide
   const isLong = count * interval > daySeconds
+  const hole = holeOf(facts, zone)
   const question =
     'do the values of a day follow daylight saving time (wall), standard time (standard), or an offset such as "+00:00"?'
-  const evidence = isLong
-    ? 'there are columns for a day of 25 hours'
-    : `there are columns for 24 hours, also when ${zone.timeZone} changes its clock`
-  findings.decide('clock', { ...(isLong && { value: 'wall' }), evidence, question })
+  const evidence =
+    hole !== undefined
+      ? `on ${hole} the hour that the clock of ${zone.timeZone} skips is empty`
+      : isLong
+        ? 'there are columns for a day of 25 hours'
+        : `there are columns for 24 hours, also when ${zone.timeZone} changes its clock`
+  const isWall = isLong || hole !== undefined
+  const clock = findings.decide('clock', { ...(isWall && { value: 'wall' }), evidence, question })
+  const isOfClock = hole !== undefined || (isLong && /\d:\d\d/.test(from.name))
+  if (clock !== 'wall') return
+  findings.decide('numbering', {
+    ...(!isLong && isOfClock && { value: 'clock' }),
+    evidence: hole === undefined ? `the first value is named ${from.name}` : evidence,
+    ...(isOfClock && {
+      question:
+        'where an hour occurs twice, are its second values in the columns behind those of 24 hours (clock), or directly after the first ones (none)?',
+    }),
+  })
+}
+
+/** A day without the values of the hour that the clock skips, and with those of its end. */
+function holeOf(
+  { times, wide, rows, order }: TimeFacts & { readonly wide: WideColumns },
+  zone: Zone,
+): string | undefined {
+  const changes = new Map<string, ReturnType<typeof changeDayOf>>()
+  const found = rows.find((row) => {
+    const text = row[times.time.at] as string
+    if (!changes.has(text)) {
+      const seconds = toSeconds(text, order)
+      const day = seconds === undefined ? undefined : dayText(seconds)
+      changes.set(text, day === undefined ? undefined : changeDayOf(zone, day, wide.interval))
+    }
+    const change = changes.get(text)
+    if (change === undefined || change.isLong) return false
+    const values = row.slice(wide.from.at, wide.from.at + change.usual)
+    const isEmpty = values.slice(change.from, change.to).every((value) => value === '')
+    return (
+      isEmpty &&
+      values.findLastIndex((value) => value !== '') >= change.usual - change.to + change.from
+    )
+  })
+  const seconds = found && toSeconds(found[times.time.at] as string, order)
+  return seconds === undefined ? undefined : dayText(seconds)
 }

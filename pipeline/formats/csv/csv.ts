@@ -1,7 +1,6 @@
 import { Fault } from '../../../schemas/fault.js'
 import type { FileTimes } from '../../../schemas/manifest.js'
 import type { CsvSettings } from '../../../schemas/settings/formats/csv.js'
-import { daySeconds } from '../../../schemas/time/zone.js'
 import type { RejectCode } from '../../../schemas/usage-row.js'
 import { type Conversion, createTally, type FormatContext, type SentRecord } from '../format.js'
 import { readLines, type SentLine } from '../lines.js'
@@ -24,6 +23,7 @@ import { createDirections, type Direction } from './direction.js'
 import { createNumbers, type NumberedTime } from './interval-numbers.js'
 import { createQualities } from './quality.js'
 import { createTimes, isOffset } from './times.js'
+import { createWideDays } from './wide-days.js'
 
 /**
  * CSV files whose columns the profile maps. A row has one read, or one column for each interval of a day.
@@ -47,10 +47,10 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
   }
   const qualities = createQualities(columns.quality, count)
   const directionOf = createDirections(columns.generation, count)
-  const numbers = createNumbers({
-    ...{ zone: context.zone, interval, first: settings.firstNumber ?? 1 },
-    numbering: clock === 'wall' ? settings.numbering : 'fixed',
-  })
+  const numbering = clock === 'wall' ? settings.numbering : 'fixed'
+  const { zone } = context
+  const numbers = createNumbers({ zone, interval, first: settings.firstNumber ?? 1, numbering })
+  const wideDay = createWideDays({ zone, interval, numbering, count })
   let leftOut = 0
   let isUnended = false
   let last: SentRecord | undefined
@@ -139,23 +139,18 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     const day = reader.day(fields[mapped.time] as string)
     if (day === undefined) return refuseDay('NOT_A_TIME', noDay)
     const intervals = day.seconds / interval
-    const last = quantities.findLastIndex((quantity) => quantity !== '') + 1
-    // On the day of a clock change, one value too few may be a repeated hour that was left out.
-    const isShort = day.seconds !== daySeconds && last < intervals
-    if (last > intervals || quantities.length < intervals || isShort) {
-      const values = quantities.filter((quantity) => quantity !== '').length
-      const has = `${values} values, the last in column ${last} of ${quantities.length}`
-      return refuseDay('INTERVAL_COUNT', `the day has ${intervals} intervals, the row ${has}`)
-    }
+    const inOrder = wideDay(day, quantities)
+    if ('refused' in inOrder) return refuseDay('INTERVAL_COUNT', inOrder.refused)
+    const ordered = inOrder.quantities
     const texts = instants(day.start, interval, intervals)
-    const present = quantities.slice(0, intervals).filter((quantity) => quantity !== '').length
+    const present = ordered.filter((quantity) => quantity !== '').length
     const quality = qualities.of(fields, mapped.quality, present)
     count('without a value: not loaded', intervals - present)
     if (quality === 'missing') return emptyRecord(at)
     if (isUnsure) return refuseDay('NEGATIVE', belowZero(ownSigns))
     direction.count(present)
     const rows = texts.map((timestamp, index) => {
-      const quantity = quantities[index] as string
+      const quantity = ordered[index] ?? ''
       return quantity === ''
         ? ''
         : plainRead(identifiers, { timestamp, quantity, seconds: interval, quality })

@@ -100,8 +100,8 @@ const csvFields = strict({
   /** The number of the first interval of a day. */
   firstNumber: z.int().min(0).max(1).optional(),
   /**
-   * What numbers of intervals do when the clock changes: they count the intervals of the day, or name those of
-   * the clock.
+   * What numbers of intervals, or the columns of a day, do when the clock changes: they count the intervals of
+   * the day, or name those of the clock.
    */
   numbering: z.enum(['counted', 'clock']).optional(),
   unit: z.enum(['kWh', 'Wh', 'MWh', 'ccf', 'cm', 'therm']).optional(),
@@ -161,18 +161,19 @@ function problemsOf(settings: Unchecked): readonly Problem[] {
 
 function problemsOfNumbers(settings: Unchecked): readonly Problem[] {
   const { columns: mapped, interval, clock, firstNumber, numbering } = settings
-  if (mapped.intervalNumber === undefined) {
-    const message = 'leave it out: only columns.intervalNumber needs it'
-    const given = Object.entries({ firstNumber, numbering }).filter(
-      ([, value]) => value !== undefined,
-    )
-    return given.map(([name]) => [[name], message])
-  }
   const problems: Problem[] = []
-  if (interval === undefined) {
+  const isNumbered = mapped.intervalNumber !== undefined
+  if (!isNumbered && firstNumber !== undefined) {
+    problems.push([['firstNumber'], 'leave it out: only columns.intervalNumber needs it'])
+  }
+  if (!isNumbered && mapped.values === undefined && numbering !== undefined) {
+    const message = 'leave it out: only columns.intervalNumber and columns.values need it'
+    problems.push([['numbering'], message])
+  }
+  if (isNumbered && interval === undefined) {
     problems.push([['interval'], 'state the length of the intervals that are numbered'])
   }
-  if (mapped.timeOfDay !== undefined) {
+  if (isNumbered && mapped.timeOfDay !== undefined) {
     problems.push([['columns', 'intervalNumber'], 'leave it out: timeOfDay says the time of day'])
   }
   if (numbering !== undefined && (clock ?? 'wall') !== 'wall') {

@@ -107,6 +107,33 @@ t.test('a column of multipliers is asked for, unless they are all 1', async (t) 
   t.equal(await askedFor(['1', '1.0', '1']), undefined)
 })
 
+t.test(
+  'an empty hour that the clock skips shows that columns are hours of the clock',
+  async (t) => {
+    const proposalOf = async (names: readonly string[], answers: object = {}) => {
+      const row = (day: string, hole: boolean) =>
+        `M,${day},${names.map((_, at) => (at > 23 || (hole && at === 2) ? '' : '1.5')).join()}`
+      const days = [row('2026-03-28', false), row('2026-03-29', true), row('2026-03-30', false)]
+      const file = [`Meter,Day,${names.join()}`, ...days, ''].join('\n')
+      const zone = { '/timeZone': 'Europe/Berlin', unit: 'kWh', '/commodity': 'Electric' }
+      const proposal = await proposalFor({ file }, { ...zone, ...answers })
+      const of = (wanted: string) =>
+        proposal.findings.find(({ setting }) => setting === wanted)?.value
+      return { open: openOf(proposal), clock: of('clock'), numbering: of('numbering') }
+    }
+    const names = (count: number) => Array.from({ length: count }, (_, at) => `H${at + 1}`)
+    t.same(await proposalOf(names(24)), { open: [], clock: 'wall', numbering: 'clock' })
+    t.same(
+      await proposalOf(names(25)),
+      { open: ['numbering'], clock: 'wall', numbering: undefined },
+      'where the repeated hour is does not show',
+    )
+    t.same(await proposalOf(names(25), { numbering: 'none' }), {
+      ...{ open: [], clock: 'wall', numbering: null },
+    })
+  },
+)
+
 t.test('lines of totals are left out, other odd lines are named with the remedy', async (t) => {
   const proposalOf = async (ending: readonly string[], more: object = {}) => {
     const rows = Array.from({ length: 9 }, (_, at) => `M,2026-01-13 ${10 + at}:00,1${at}`)

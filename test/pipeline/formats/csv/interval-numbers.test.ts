@@ -240,7 +240,7 @@ t.test('settings of numbers that contradict each other are refused in the profil
     ],
     [
       { columns: { meter: 'M', time: 'T', quantity: 'Q' }, numbering: 'clock' },
-      /only columns\.intervalNumber needs it/,
+      /only columns\.intervalNumber and columns\.values need it/,
     ],
   ]
   for (const [more, message] of cases) {
