@@ -9,6 +9,7 @@ import {
   findMultiplier,
   findQuantity,
   findReceived,
+  findThousands,
   findUnit,
   isOfMultipliers,
   isRegister,
@@ -73,7 +74,10 @@ export function proposeCsv(samples: readonly SentSample[], options: ProposalCont
   const meter = findIdentifiers(known, findings)
   const amounts = wide === undefined ? (amount ? [amount] : []) : values
   const texts = [...amounts, ...(received ? [received] : [])].flatMap((one) => one.texts)
-  if (texts.length > 0) findings.decide('decimal', findDecimal(texts, table.delimiter))
+  if (texts.length > 0) {
+    const decimal = findings.decide('decimal', findDecimal(texts, table.delimiter))
+    findings.decide('thousands', findThousands(texts, decimal))
+  }
   if (times !== undefined && table.yearDigits === 2) decideYear(samples, times, findings)
   const order = times === undefined ? 'MDY' : orderOf(samples, times, findings)
   const series = times === undefined ? [] : toSeries(table, { times, meter, order })

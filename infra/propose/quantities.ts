@@ -1,30 +1,55 @@
+import { groupedNumber, hasSign } from '../../pipeline/formats/csv/decimal.js'
 import { type Column, toReference } from './columns.js'
 import type { Findings, Shown } from './finding.js'
 import { nameOf } from './times/columns.js'
 import { columnWords, toWord, unitTexts } from './words.js'
 
+/** Numbers whose last sign can only be the decimal sign, or which have several groups of thousands. */
+const provenBy = {
+  ',': /^[+-]?\d{1,3}((\.\d{3})+,\d+|(\.\d{3}){2,})$/,
+  '.': /^[+-]?\d{1,3}((,\d{3})+\.\d+|(,\d{3}){2,})$/,
+} as const
+
 /** The decimal sign of numbers; undefined where they do not prove it. */
-export function findDecimal(texts: readonly string[], delimiter: string): Shown {
+export function findDecimal(sent: readonly string[], delimiter: string): Shown {
+  const texts = sent.map((text) => text.replace(/['\u2019\s]/g, ''))
   const commas = texts.filter((text) => /^[+-]?\d*,\d+$/.test(text))
   const points = texts.filter((text) => /^[+-]?\d*\.\d+$/.test(text))
   const isProof = (text: string) => !/^[+-]?[1-9]\d{0,2}[.,]\d{3}$/.test(text)
-  if (commas.length > 0 && points.length === 0) {
-    const proof = commas.find(isProof)
-    if (proof !== undefined) return { value: ',', evidence: `numbers such as ${proof}` }
-    return { evidence: `numbers such as ${commas[0]}`, question: thousands(commas[0] as string) }
+  const byComma = texts.find((text) => provenBy[','].test(text)) ?? commas.find(isProof)
+  const byPoint = texts.find((text) => provenBy['.'].test(text)) ?? points.find(isProof)
+  if (byComma !== undefined && byPoint !== undefined) {
+    const question = `which is the decimal sign ("." or ",")? Numbers with the other one are rejected`
+    return { evidence: `numbers such as ${byComma} and ${byPoint}`, question }
   }
-  if (points.length === 0) return { value: '.', evidence: 'no number has decimals' }
-  const proof = points.find(isProof)
-  if (proof !== undefined) return { value: '.', evidence: `numbers such as ${proof}` }
+  const proof = byComma ?? byPoint
+  if (proof !== undefined) {
+    return { value: byComma === undefined ? '.' : ',', evidence: `numbers such as ${proof}` }
+  }
+  const [example] = points.length > 0 ? points : commas
+  if (example === undefined) return { value: '.', evidence: 'no number has decimals' }
   if (delimiter === ',' && commas.length === 0 && points.some((text) => text.startsWith('0'))) {
-    return { value: '.', evidence: `numbers such as ${points[0]}` }
+    return { value: '.', evidence: `numbers such as ${example}` }
   }
-  return { evidence: `numbers such as ${points[0]}`, question: thousands(points[0] as string) }
+  return { evidence: `numbers such as ${example}`, question: separating(example) }
 }
 
-function thousands(example: string): string {
-  const sign = example.includes(',') ? 'comma' : 'point'
-  return `is the ${sign} in ${example} the decimal sign ("." or ",")? Numbers with separators of thousands are rejected`
+function separating(example: string): string {
+  const [sign, other, name] = example.includes(',') ? [',', '.', 'comma'] : ['.', ',', 'point']
+  return `is the ${name} in ${example} the decimal sign? Answer "${sign}"; or "${other}" if it separates thousands`
+}
+
+/** The sign that separates thousands, where all numbers that have it are in groups of three digits. */
+export function findThousands(texts: readonly string[], decimal: unknown): Shown {
+  const evidence = 'no number has a separator of thousands'
+  if (decimal !== '.' && decimal !== ',') return { evidence }
+  for (const sign of ['.', ',', "'", ' '] as const) {
+    const having = sign === decimal ? [] : texts.filter((text) => hasSign(text, sign))
+    const [example] = having
+    if (example !== undefined && having.every((text) => groupedNumber(sign, decimal).test(text)))
+      return { value: sign, evidence: `numbers such as ${example}` }
+  }
+  return { evidence }
 }
 
 function isOtherWay({ word }: Column): boolean {

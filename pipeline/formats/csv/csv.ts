@@ -19,6 +19,7 @@ import {
 } from '../plain-row.js'
 import { multiplier, type Scale, sumTexts, unitScale } from '../scale.js'
 import { isLeftOutLine, type MappedColumns, mapColumns, splitFields } from './columns.js'
+import { createDecimals } from './decimal.js'
 import { createDirections, type Direction } from './direction.js'
 import { createNumbers, type NumberedTime } from './interval-numbers.js'
 import { createQualities } from './quality.js'
@@ -37,6 +38,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
   const { yearDigits } = settings
   const reader = createTimes({ clock, dateOrder, yearDigits, zone: context.zone })
   const scale = scaleOf(settings, context)
+  const toDecimal = createDecimals(settings)
   const instants = createInstants()
   const identify = createIdentify()
   let mapped: MappedColumns | undefined
@@ -86,8 +88,7 @@ export function createCsv(settings: CsvSettings, context: FormatContext): Conver
     const row = { at, fields, direction, mapped }
     return columns.values === undefined ? toRead(row) : toReadsOfDay(row)
   }
-  const quantityOf = (field = ''): string =>
-    plainQuantity(scale(toDecimal(field.trim(), settings.decimal)))
+  const quantityOf = (field = ''): string => plainQuantity(scale(toDecimal(field.trim())))
   const timeOf = ({ fields, mapped }: MappedRow, isEmpty: boolean): NumberedTime => {
     const time = fields[mapped.time] as string
     if (mapped.intervalNumber === undefined) {
@@ -250,12 +251,6 @@ function createIdentify(): Identify {
     }
     return text
   }
-}
-
-/** A number with a decimal comma has no point: it would be a thousand times too small. */
-function toDecimal(text: string, decimal: '.' | ','): string {
-  if (decimal === '.') return text
-  return text.includes('.') ? '?' : text.replace(',', '.')
 }
 
 /** Throws `CONFIG` where the unit is none that the profile's can be made of. */

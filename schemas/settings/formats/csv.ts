@@ -78,6 +78,8 @@ const csvFields = strict({
   encoding: z.enum(['utf-8', 'windows-1252', 'utf-16le', 'utf-16be']).default('utf-8'),
   delimiter: z.enum([',', ';', '|', 'tab']).default(','),
   decimal: z.enum(['.', ',']).default('.'),
+  /** The sign between groups of three digits; without it, numbers that have one are rejected. */
+  thousands: z.enum(['.', ',', "'", ' ']).optional(),
   /** Lines before the header line, or before the rows of a file without one. */
   skipLines: z.int().min(0).max(1_000).default(0),
   header: z.boolean().default(true),
@@ -122,7 +124,14 @@ export const csvFormat = csvFields.superRefine((settings, context) => {
 
 type Unchecked = Pick<
   z.output<typeof csvFields>,
-  'columns' | 'header' | 'interval' | 'clock' | 'firstNumber' | 'numbering'
+  | 'columns'
+  | 'header'
+  | 'decimal'
+  | 'thousands'
+  | 'interval'
+  | 'clock'
+  | 'firstNumber'
+  | 'numbering'
 >
 type Problem = readonly [path: readonly string[], message: string]
 
@@ -131,6 +140,9 @@ function problemsOf(settings: Unchecked): readonly Problem[] {
   const { columns: mapped, header, interval } = settings
   const { quantity, values, generation, quality, received } = mapped
   const problems: Problem[] = [...problemsOfNumbers(settings), ...problemsOfQuality(quality)]
+  if (settings.thousands === settings.decimal) {
+    problems.push([['thousands'], 'use another sign than decimal'])
+  }
   if ((quantity === undefined) === (values === undefined)) {
     problems.push([['columns'], 'name either quantity, or values for one column an interval'])
   }
