@@ -65,11 +65,14 @@ function toTable(lines: readonly string[], path: string): Table {
   if (best.width < 2) {
     throw new Fault('HEADER', `${path} has no columns separated by a comma, semicolon, bar or tab`)
   }
-  const { delimiter, width } = best
-  if (width > columnsMax) {
-    throw new Fault('HEADER', `${path} has ${width} columns; at most ${columnsMax} are looked at`)
+  const { delimiter } = best
+  if (best.width > columnsMax) {
+    const detail = `${path} has ${best.width} columns; at most ${columnsMax} are looked at`
+    throw new Fault('HEADER', detail)
   }
-  const sent = lines.map((text, at) => ({ line: at + 1, text, fields: fieldsOf(text, delimiter) }))
+  const split = lines.map((text, at) => ({ line: at + 1, text, fields: fieldsOf(text, delimiter) }))
+  const width = widthOf(split, best.width)
+  const sent = split.map((one) => withoutEnd(one, width))
   const isRow = ({ fields }: SplitLine) => fields?.length === width
   const firstBy = (read: (field: string) => string) =>
     sent.findIndex((one) => isRow(one) && isData(one.fields?.map(read) ?? []))
@@ -115,6 +118,26 @@ export function totalsWord({ fields = [] }: SplitLine): string | undefined {
 
 function isOfTotals(sent: SplitLine): boolean {
   return totalsWord(sent) !== undefined && !sent.fields?.some((field) => isTime(field.trim()))
+}
+
+/** The width of the header, where rows have only empty fields behind it, as with a delimiter at their end. */
+function widthOf(lines: readonly SplitLine[], width: number): number {
+  const rows = lines.filter(({ fields }) => fields?.length === width)
+  const first = rows.find(({ fields = [] }) => isData(fields.map(withLongYear)))
+  const above = lines.findLast(({ line, text }) => line < (first?.line ?? 0) && text.trim() !== '')
+  const names = above?.fields ?? []
+  if (names.length < 2 || names.length >= width || !isHeader(names)) return width
+  const isEmptyBehind = rows.every(({ fields = [] }) =>
+    fields.slice(names.length).every((field) => field.trim() === ''),
+  )
+  return isEmptyBehind ? names.length : width
+}
+
+function withoutEnd(sent: SplitLine, width: number): SplitLine {
+  const { fields } = sent
+  if (fields === undefined || fields.length <= width) return sent
+  const isEmptyBehind = fields.slice(width).every((field) => field.trim() === '')
+  return isEmptyBehind ? { ...sent, fields: fields.slice(0, width) } : sent
 }
 
 function hasShortYear(text: string): boolean {
@@ -166,7 +189,6 @@ function commonest(
   return best
 }
 
-/** Trailing empty columns count: the loader compares the width with that of the header. */
 function fieldsOf(line: string, delimiter: Delimiter): readonly string[] | undefined {
   return splitFields(line, delimiter === 'tab' ? '\t' : delimiter)
 }

@@ -30,12 +30,29 @@ export function decideWide(
   const evidence = found?.evidence ?? 'no columns are named like the values of a day'
   const decided = findings.decide('columns.values', { value: shown, evidence })
   if (decided === undefined || decided === null) return undefined
+  if (decided === shown) noteSecond(found as WideColumns, columns, findings)
   const wide = decided === shown ? (found as WideColumns) : toWide(decided, columns)
   findings.decide('interval', {
     value: wide.interval,
     evidence: `${wide.count} values are a day of intervals of ${lengthText(wide.interval)}`,
   })
   return wide
+}
+
+/** Columns behind those of 24 hours, which have values on some days only. */
+function noteSecond(
+  { from, count, interval }: WideColumns,
+  columns: readonly Column[],
+  findings: Findings,
+): void {
+  const more = count * interval === 86_400 ? 3_600 / interval : 0
+  const behind = columns.slice(from.at + count, from.at + count + more)
+  const isSeldom = ({ kind, isAlwaysThere }: Column) => kind === 'number' && !isAlwaysThere
+  if (more === 0 || behind.length < more || !behind.every(isSeldom)) return
+  const answer = `{from: ${JSON.stringify(toReference(from, columns))}, count: ${count + more}}`
+  findings.note(
+    `${behind.map(nameOf).join(', ')} may have the second values of a repeated hour: if so, add --answer 'columns.values=${answer}'`,
+  )
 }
 
 function toWide(answer: unknown, columns: readonly Column[]): WideColumns {

@@ -12,7 +12,7 @@ export function toWord(name: string): string {
 /** Words in names of columns, as `toWord` writes them, by what the column holds. */
 export const columnWords = {
   meter:
-    /meter|device|serial|\bnmi\b|\bmpan\b|\bmprn\b|\bmpxn\b|esiid|\besi\b|\bpod\b|\bcups\b|\bean\b|zahl(punkt|er)|messlokation|marktlokation|m(a|aa)lepunkt|matpunkt|(usage|service|supply|delivery) ?point|\bsdp\b|lclid|dataid|compteur|\bprm\b|\bpdl\b|contador|contatore|\bicp\b|kayttopaikka/,
+    /meter|device|serial|\bnmi\b|\bmpan\b|\bmprn\b|\bmpxn\b|esiid|\besi\b|\bpod\b|\bcups\b|\bean\b|zae?hl(punkt|er)|messlokation|marktlokation|m(a|aa)lepunkt|matpunkt|(usage|service|supply|delivery) ?point|\bsdp\b|lclid|dataid|compteur|\bprm\b|\bpdl\b|contador|contatore|\bicp\b|kayttopaikka/,
   account: /account|contract|customer|kunde|konto|vertrag|cliente|client/,
   site: /\bsite\b|premise|location|\blokation/,
   start: /\b(start|from|begin|beginning|inicio|debut|von|van|ab|fra|inizio|hb|desde)\b/,

@@ -134,56 +134,6 @@ t.test(
   },
 )
 
-t.test('the signs of numbers are found where they prove themselves', async (t) => {
-  const signsOf = async (numbers: readonly string[], answers: object = {}) => {
-    const rows = numbers.map((number, at) => `M;2026-01-13 ${10 + at}:00;${number}`)
-    const file = ['Meter;Read Start;kWh', ...rows, ''].join('\n')
-    const zone = { '/timeZone': 'Europe/Zurich', clock: 'wall' }
-    const { findings } = await proposalFor({ file }, { ...zone, ...answers })
-    const found = (wanted: string) => findings.find(({ setting }) => setting === wanted)
-    const decimal = found('decimal')
-    return [decimal?.question === undefined ? decimal?.value : '?', found('thousands')?.value]
-  }
-  t.same(await signsOf(['100,0', '1.234,5']), [',', '.'])
-  t.same(await signsOf(['1.234', '0,5']), [',', '.'])
-  t.same(await signsOf(['1,234', '0.5']), ['.', ','])
-  t.same(await signsOf(['1,234,567', '12']), ['.', ','])
-  t.same(await signsOf(["1'234.5", '12.0']), ['.', "'"])
-  t.same(await signsOf(['1\u202F234,5', '12,0']), [',', ' '])
-  t.same(await signsOf(['1.25', '12.0']), ['.', undefined])
-  t.same(await signsOf(['1.234', '2.345']), ['?', undefined], 'either is possible')
-  t.same(await signsOf(['1.234', '2.345'], { decimal: '","' }), [',', '.'])
-  t.same(await signsOf(['1.25', '2,5']), ['?', undefined], 'both are decimal signs')
-})
-
-t.test('lines of totals are left out, other odd lines are named with the remedy', async (t) => {
-  const proposalOf = async (ending: readonly string[], more: object = {}) => {
-    const rows = Array.from({ length: 9 }, (_, at) => `M,2026-01-13 ${10 + at}:00,1${at}`)
-    const file = ['Meter,Read Start,kWh', ...rows, ...ending, ''].join('\n')
-    const answers = { '/timeZone': 'America/Detroit', clock: 'wall', ...more }
-    const { findings, notes } = await proposalFor({ file }, answers)
-    const of = (wanted: string) => findings.find(({ setting }) => setting === wanted)?.value
-    return { leaveOut: of('leaveOut'), time: of('columns.time'), notes: notes.join('\n') }
-  }
-  for (const [ending, word] of [
-    [['Total,,126'], 'Total'],
-    [['Grand total,126'], 'Grand total'],
-    [[',Summe: 126,'], 'Summe'],
-  ] as const) {
-    const { leaveOut, time, notes } = await proposalOf(ending)
-    t.same([leaveOut, time], [[word], 'Read Start'])
-    t.notMatch(notes, 'rejected')
-  }
-  const odd = await proposalOf(['End of report'])
-  t.equal(odd.leaveOut, undefined)
-  t.match(odd.notes, /1 lines .* line 11; .* --answer leaveOut=\[TEXT\]/)
-  const answered = await proposalOf(['End of report'], { leaveOut: '[End]' })
-  t.same(answered.leaveOut, ['End'])
-  t.notMatch(answered.notes, 'rejected')
-  const { leaveOut } = await proposalOf(['Total,2026-01-14 10:00,126'])
-  t.equal(leaveOut, undefined, 'a row with a time may be a read')
-})
-
 t.test('a unit and a multiplier that all rows have are expected of every row', async (t) => {
   const expectedOf = async (rest: string, header = 'Unit,Multiplier') => {
     const rows = Array.from({ length: 9 }, (_, at) => `M,2026-01-13 ${10 + at}:00,1${at},${rest}`)
