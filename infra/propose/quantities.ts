@@ -12,7 +12,7 @@ const provenBy = {
 
 /** The decimal sign of numbers; undefined where they do not prove it. */
 export function findDecimal(sent: readonly string[], delimiter: string): Shown {
-  const texts = sent.map((text) => text.replace(/['\u2019\s]/g, ''))
+  const texts = sent.map((text) => text.replace(/^\u2212|['\u2019\s]/g, ''))
   const commas = texts.filter((text) => /^[+-]?\d*,\d+$/.test(text))
   const points = texts.filter((text) => /^[+-]?\d*\.\d+$/.test(text))
   const isProof = (text: string) => !/^[+-]?[1-9]\d{0,2}[.,]\d{3}$/.test(text)

@@ -193,7 +193,7 @@ function fieldsOf(line: string, delimiter: Delimiter): readonly string[] | undef
   return splitFields(line, delimiter === 'tab' ? '\t' : delimiter)
 }
 
-const number = /^[+-]?(\d[\d.,'\u2019\s]*|[.,]\d+)$/
+const number = /^[+\u2212-]?(\d[\d.,'\u2019\s]*|[.,]\d+)$/
 
 export function isNumber(text: string): boolean {
   return number.test(text)

@@ -9,7 +9,7 @@ export type ThousandsSign = keyof typeof signs
 
 /** A number whose digits are in groups of three, all of them before the decimal sign. */
 export function groupedNumber(thousands: ThousandsSign, decimal: '.' | ','): RegExp {
-  return new RegExp(`^[+-]?\\d{1,3}(${signs[thousands]}\\d{3})+(${signs[decimal]}\\d+)?$`)
+  return new RegExp(`^[+\\u2212-]?\\d{1,3}(${signs[thousands]}\\d{3})+(${signs[decimal]}\\d+)?$`)
 }
 
 /** Whether a text has a sign that may separate thousands. */
@@ -22,7 +22,8 @@ export function hasSign(text: string, thousands: ThousandsSign): boolean {
  * thousands becomes `?`: it would be a thousand times too small or too large.
  */
 export function createDecimals({ decimal, thousands }: Signs): (text: string) => string {
-  const toPoint = (text: string): string => {
+  const toPoint = (sent: string): string => {
+    const text = withPlainSign(sent)
     if (decimal === '.') return text
     return text.includes('.') ? '?' : text.replace(',', '.')
   }
@@ -34,4 +35,10 @@ export function createDecimals({ decimal, thousands }: Signs): (text: string) =>
     if (!sign.test(text)) return toPoint(text)
     return isGrouped.test(text) ? toPoint(text.replace(all, '')) : '?'
   }
+}
+
+/** A plus is left out, and the minus of typography is that of a keyboard. */
+function withPlainSign(text: string): string {
+  if (text.startsWith('\u2212')) return `-${text.slice(1)}`
+  return /^\+[\d.,]/.test(text) ? text.slice(1) : text
 }

@@ -24,6 +24,12 @@ t.test('thousands are read where the profile names their sign, and only in group
     [{ decimal: ',', thousands: ' ' }, '1 23', '?'],
     [{ decimal: ',' }, '1.234,5', '?'],
     [{}, '1,234.5', '?'],
+    [{}, '+0.5', '0.5'],
+    [{ decimal: ',' }, '\u22120,5', '-0.5'],
+    [{ decimal: ',', thousands: '.' }, '\u22121.234,5', '-1234.5'],
+    [{}, '+-0.5', '?'],
+    [{}, '+', '?'],
+    [{}, '\u2212\u22121', '?'],
   ]
   for (const [signs, sent, plain] of cases) {
     const file = `Meter;Time;Value\nM;2026-01-01 00:00;${sent}\n`
