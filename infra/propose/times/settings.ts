@@ -18,6 +18,7 @@ import {
   findStamp,
   hasOffset,
   type MeterTimes,
+  timeOfDayText,
   toSeconds,
 } from './times.js'
 
@@ -177,6 +178,16 @@ function decideStamp({ times, series, length }: TimeFacts, findings: Findings): 
         ? { value: isStart ? 'start' : 'end', evidence: 'the name of the column' }
         : findStamp(series, length ?? 3_600)
   findings.decide('stamp', shown)
+  // Times with an offset are those of UTC here.
+  if (hasOffset(time.texts[0] ?? '')) return
+  const all = series.flatMap(({ seconds }) => seconds)
+  const step = length ?? 3_600
+  const [first] = all.filter((seconds) => seconds % step !== 0)
+  if (first !== undefined && step < daySeconds && all.every((seconds) => seconds % step !== 0)) {
+    findings.note(
+      `no time is a multiple of ${lengthText(step)}, such as ${timeOfDayText(first)}: reads are stored at these times; if they are the last minutes or seconds of intervals, export their starts or ends`,
+    )
+  }
 }
 
 /** A wide row has a value for each interval of a day of 25 hours, or always those of 24 hours. */

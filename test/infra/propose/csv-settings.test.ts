@@ -87,3 +87,18 @@ t.test('lines of totals are left out, other odd lines are named with the remedy'
   const { leaveOut } = await proposalOf(['Total,2026-01-14 10:00,126'])
   t.equal(leaveOut, undefined, 'a row with a time may be a read')
 })
+
+t.test('times beside the multiples of their length are named', async (t) => {
+  const notesOf = async (minutes: readonly string[]) => {
+    const rows = Array.from({ length: 12 }, (_, at) =>
+      minutes.map((one) => `M;2026-01-13 ${10 + at}:${one};1.5`),
+    ).flat()
+    const file = ['Meter;Time;kWh', ...rows, ''].join('\n')
+    return (await proposalFor({ file }, { '/timeZone': 'Europe/Berlin' })).notes.join('\n')
+  }
+  t.match(
+    await notesOf(['14', '29', '44', '59']),
+    /no time is a multiple of 15 minutes, such as 10:14/,
+  )
+  t.notMatch(await notesOf(['00', '15', '30', '45']), /multiple/)
+})
