@@ -117,7 +117,7 @@ function revisions({ clientId, from, to, timeZone, hasCosts }: DaysWanted, meter
       WHERE meter_id = ${meter} AND cause IN ('ownership', 'read')
         AND (has(client_ids_before, ${clientId}) OR has(client_ids_after, ${clientId}))
       UNION ALL
-      SELECT ${columns(sql`start_date`, sql`last_date + 1`)} FROM (${ownBills({ clientId, timeZone })})
+      SELECT ${columns(sql`start_date`, sql`last_date + 1`)} FROM (${ownBills({ clientId, timeZone, meterId: meter })})
       WHERE meter_id = ${meter} AND days_projected = 0 AND ${typed('Bool', hasCosts)}
     )
     WHERE first_day <= ${typed('Date', to)} AND end_day >= ${typed('Date', from)}`

@@ -46,7 +46,7 @@ export async function readChangedDays(
         SELECT ${daysOf(sql`local_day`, sql`last_local_day`)} AS day, is_erased FROM (${changes})
         UNION ALL
         SELECT ${daysOf(sql`start_date`, lastDay)} AS day, false AS is_erased FROM projected_bill
-        WHERE meter_id = ${meterId} AND has(client_ids, ${clientId}) AND account_number IN ${ownAccounts({ clientId })}
+        WHERE meter_id = ${meterId} AND has(client_ids, ${clientId}) AND account_number IN ${ownAccounts({ clientId, meterId })}
           AND start_date <= ${to} AND ${lastDay} >= ${from}
           AND (published_seq > ${after} OR arrayExists(c -> c.1 <= ${lastDay} AND c.2 >= start_date,
             (SELECT groupArray((local_day, last_local_day)) FROM (${changes}) WHERE NOT is_erased)))

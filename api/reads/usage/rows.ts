@@ -86,7 +86,8 @@ export function rowsOfDays(
     const [start] = span
     // A daily read counts for its day, at whatever hour it starts: for what is expected of the day.
     const isDaily = one.seconds === daySeconds
-    const bucket = bucketOf(buckets, isDaily ? start + daySeconds / 2 : one.last)
+    const isOfDay = isDaily || one.last === undefined
+    const bucket = bucketOf(buckets, isOfDay ? start + daySeconds / 2 : (one.last as number))
     if (bucket === undefined) return []
     const present = isDaily ? secondsOf(intersect(expected, [span])) : one.seconds * one.reads
     return [

@@ -7,14 +7,20 @@ import { type DayRange, holdsWhere, type OwnHold, type RowSource } from './holds
 export interface BillsOf {
   readonly clientId: string
   readonly timeZone: string
+  /** Of this meter only, which spares a look at the tenancies of all. */
+  readonly meterId?: string
 }
 
-const ownTenancies = (clientId: string) =>
-  sql`tenancy FINAL WHERE arrayExists(h -> has(h.5, ${clientId}), holds)`
+type TenanciesOf = Omit<BillsOf, 'timeZone'>
+
+function ownTenancies({ clientId, meterId }: TenanciesOf): Sql {
+  const ofMeter = meterId === undefined ? sql`` : sql`meter_id = ${meterId} AND `
+  return sql`tenancy FINAL WHERE ${ofMeter}arrayExists(h -> has(h.5, ${clientId}), holds)`
+}
 
 /** The accounts of a client's bills, in whose order they are stored. */
-export function ownAccounts({ clientId }: Pick<BillsOf, 'clientId'>): Sql {
-  return sql`(SELECT account_number FROM ${ownTenancies(clientId)})`
+export function ownAccounts(of: TenanciesOf): Sql {
+  return sql`(SELECT account_number FROM ${ownTenancies(of)})`
 }
 
 /**
@@ -22,13 +28,14 @@ export function ownAccounts({ clientId }: Pick<BillsOf, 'clientId'>): Sql {
  * relation with its columns. A bill has the days that its tenancy had when it was computed. If a move became
  * known since, some of them are another tenant's: it is left out until it is computed again.
  */
-export function ownBills({ clientId, timeZone }: BillsOf, bills = sql`projected_bill`): Sql {
+export function ownBills(of: BillsOf, bills = sql`projected_bill`): Sql {
+  const { clientId, timeZone } = of
   const day = (at: Sql) => sql`toDate(${at}, ${timeZone})`
   return sql`SELECT b.*, t.holds AS holds FROM ${bills} AS b
-      INNER JOIN (SELECT meter_id, external_site_id, account_number, client_id, valid_from, valid_to, holds FROM ${ownTenancies(clientId)}) AS t
+      INNER JOIN (SELECT meter_id, external_site_id, account_number, client_id, valid_from, valid_to, holds FROM ${ownTenancies(of)}) AS t
         ON t.meter_id = b.meter_id AND t.external_site_id = b.external_site_id
           AND t.account_number = b.account_number AND t.client_id = if(b.account_number = '', ${clientId}, '')
-      WHERE b.account_number IN ${ownAccounts({ clientId })} AND has(b.client_ids, ${clientId})
+      WHERE b.account_number IN ${ownAccounts(of)} AND has(b.client_ids, ${clientId})
         AND (t.valid_from IS NULL OR ${day(sql`assumeNotNull(t.valid_from)`)} <= b.start_date)
         AND (t.valid_to IS NULL OR ${day(sql`assumeNotNull(t.valid_to) - 1`)} >= b.last_date)
         AND arrayAll(h -> empty(h.5) OR has(h.5, ${clientId}) OR ${day(sql`h.2`)} > b.last_date
@@ -90,8 +97,8 @@ export async function readMeterBills(
   }))
 }
 
-function billsSql({ meterId, days: { from, to }, ...of }: BillsWanted): Sql {
-  const stored = sql`bill_row WHERE account_number IN ${ownAccounts(of)} AND meter_id = ${meterId}
+function billsSql({ days: { from, to }, ...of }: BillsWanted): Sql {
+  const stored = sql`bill_row WHERE account_number IN ${ownAccounts(of)} AND meter_id = ${of.meterId}
     AND start_date <= ${typed('Date', to)} AND last_date + 1 >= ${typed('Date', from)}`
   const current = sql`(SELECT * FROM ${stored} AND run IN (SELECT run FROM bill_run_current))`
   const texts = (numbers: Sql) => sql`CAST(${numbers}, 'Array(String)')`
