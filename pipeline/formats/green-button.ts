@@ -1,7 +1,7 @@
 import { Fault } from '../../schemas/fault.js'
 import type { GreenButtonSettings } from '../../schemas/settings/formats/green-button.js'
 import { rememberTimes } from '../../schemas/time/remember.js'
-import { daySeconds, toDay } from '../../schemas/time/zone.js'
+import { daySeconds, fromWallSeconds, nextDay, toDay, type Zone } from '../../schemas/time/zone.js'
 import { qualityOf, type RejectCode } from '../../schemas/usage-row.js'
 import {
   createSeries,
@@ -61,7 +61,8 @@ export function createGreenButton(
   settings: GreenButtonSettings,
   context: FormatContext,
 ): Conversion {
-  const open = (count: (what: string) => void) => createToRead(context, count)
+  const open = (count: (what: string) => void) =>
+    createToRead({ ...context, dayStart: settings.dayStart }, count)
   const file = createEspiFile(settings, context, open)
   return {
     rowFormat: statedReads,
@@ -211,9 +212,10 @@ function meterReadingOf({ self, up }: EspiEntry): string {
   return (up || self).replace(/\/IntervalBlock(\/[^/]*)?$/, '')
 }
 
+type ReadContext = FormatContext & Pick<GreenButtonSettings, 'dayStart'>
+
 /** Makes plain rows of readings; a meter has one series of a length. */
-function createToRead(context: FormatContext, count: (what: string) => void): ToRecord {
-  const { zone } = context
+function createToRead(context: ReadContext, count: (what: string) => void): ToRecord {
   const owners = new Map<string, SentSeries>()
   const instantOf = rememberTimes((start) => toInstantText(Number(start)), { timesMax })
   return ({ at, start, duration, value, ...sent }, series) => {
@@ -232,7 +234,7 @@ function createToRead(context: FormatContext, count: (what: string) => void): To
     if (!/^\d{1,10}$/.test(start)) return refuse('its timePeriod has no start in seconds')
     const seconds = duration === '' ? series.seconds : Number(/^\d{1,9}$/.exec(duration)?.[0] ?? 0)
     const from = Number(start)
-    const length = lengthOf(from, seconds, zone)
+    const length = lengthOf(from, seconds, context)
     if (length === 'period') return leave('longer than a day (send them as Billing)')
     if (typeof length === 'string') return refuse(length)
     if (series.refused !== undefined) return refuse(series.refused)
@@ -260,11 +262,22 @@ function createToRead(context: FormatContext, count: (what: string) => void): To
   }
 }
 
+/** The first instant of a day at which the clock shows a time, epoch seconds; undefined where it is skipped. */
+function timeOn(zone: Zone, day: string, time: string): number | undefined {
+  if (time === '00:00') return zone.dayStart(day)
+  return zone.toInstants(fromWallSeconds(Date.parse(`${day}T${time}Z`) / 1_000))[0]
+}
+
 /** The length of a read, seconds; a local day is one of 86,400. Else why there is none. */
-function lengthOf(start: number, seconds: number, zone: FormatContext['zone']): number | string {
+function lengthOf(
+  start: number,
+  seconds: number,
+  { zone, dayStart }: ReadContext,
+): number | string {
   if (seconds >= 60 && longestSeconds % seconds === 0) return seconds
   const day = toDay(zone.toWall(start))
-  if (zone.dayStart(day) === start && zone.daySeconds(day) === seconds) return daySeconds
+  const startOf = (one: string) => timeOn(zone, one, dayStart)
+  if (startOf(day) === start && startOf(nextDay(day)) === start + seconds) return daySeconds
   if (seconds > daySeconds + longestSeconds) return 'period'
-  return `a duration of ${seconds} seconds is not one that divides an hour, nor a day from midnight to midnight of timeZone`
+  return `a duration of ${seconds} seconds is not one that divides an hour, nor a day from ${dayStart} to ${dayStart} of timeZone (dayStart)`
 }

@@ -21,6 +21,11 @@ export const greenButtonSettings = strict({
   meter: espiTemplate.default('{usagePoint}-{flow}'),
   /** The sign of series whose flow is reverse. */
   generation: z.enum(['negative', 'positive']).default('negative'),
+  /** The local time at which reads of a day start; days that start at another show that the zone is wrong. */
+  dayStart: z
+    .string()
+    .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'use a time of day such as "09:00"')
+    .default('00:00'),
 })
 
 export type GreenButtonSettings = z.output<typeof greenButtonSettings>

@@ -99,4 +99,20 @@ t.test('a daily read that begins at 9:00 lasts until the next one', async (t) =>
   // The clock goes forward on 8 March.
   t.same(readings, ['86400', '82800', '86400', '86400'])
   t.equal(text.match(/<interval><duration>82800</g)?.length, 1, 'so does its block')
+  const setting = { format: { name: 'green-button' }, timeZone, feed: 'Gas' } as const
+  const { plain } = await convert(text, {
+    ...setting,
+    format: { ...setting.format, dayStart: '09:00' },
+  })
+  t.same(
+    plain
+      .trimEnd()
+      .split('\n')
+      .map((row) => row.split(',').slice(3).join()),
+    ['06T14', '07T14', '08T13', '09T13'].map((at, day) => `2026-03-${at}:00:00Z,${day + 1},86400,`),
+  )
+  const { records } = await convert(text, setting)
+  const refused = records.flatMap(({ refused }) => refused?.detail ?? [])
+  t.equal(refused.length, 4)
+  t.match(refused[0], 'nor a day from 00:00 to 00:00 of timeZone (dayStart)')
 })
