@@ -29,7 +29,8 @@ const lastHash = '18446744073709551615'
 /**
  * A page of what has changed for customers after a number, in the order of publication: days of meters
  * whose reads came with a file, days that `usage_change` lists, and days whose bills were computed. Without
- * `since` it has only the number from which to pull. `gone` if changes after `since` are no longer kept.
+ * `since` it has only the number from which to pull. `gone` if changes after `since` are no longer kept, or if
+ * the number is above the newest: a backup was restored, and its numbers are of other changes.
  */
 export async function readChanges(
   { source, catchUp, pageMax, periodClock }: ChangesContext,
@@ -40,7 +41,7 @@ export async function readChanges(
   await catchUp()
   const window = await readWindow(source, place)
   if (since === undefined && cursor === undefined) return toReading(window.newest, null, [])
-  if (!window.isKept) return { kind: 'gone' }
+  if (!window.isKept || place.seq > window.newest) return { kind: 'gone' }
   const upto = Math.min(window.newest, place.seq + publicationsMax)
   const lines = await source.lines({
     sql: changesSql({ place, window, upto, pageMax, periodClock }),

@@ -100,7 +100,10 @@ export function toPullPaths({ isDeprecated, refused }: ReadPathsOptions): Json {
           ...found('Changes', 'A page of changes in the order of publication'),
           ...refused,
           304: busy[304],
-          410: { description: 'Changes after this number are no longer kept; no body' },
+          410: {
+            description:
+              'Changes after this number are not kept, or it is above the newest; no body',
+          },
         },
       },
     },

@@ -10,8 +10,9 @@ t.test('a forged cursor is answered or refused, whatever its numbers are', async
     const cursor = Buffer.from(text).toString('base64url')
     return (await readChanges(context, { cursor })).kind
   }
-  for (const text of ['0.0', '007.0', '999999999999999.18446744073709551615']) {
-    t.equal(await kindOf(text), 'found', text)
+  t.equal(await kindOf('0.0'), 'found')
+  for (const text of ['007.0', '999999999999999.18446744073709551615']) {
+    t.equal(await kindOf(text), 'gone', text)
   }
   for (const text of ['1.007', '1.00', '1.18446744073709551616', '1.-1', '1.1e3', '1.1\n']) {
     t.equal(await kindOf(text), 'wrong', text)
