@@ -136,7 +136,7 @@ function proposeNem12(samples: readonly SentSample[], options: ProposalContext):
   const { findings } = options
   decideOffset(options)
   const records = recordsOf(samples, /^"?200"?,/)
-  const registers = different(records, 3)
+  const registers = [...new Set(different(records, 4).map((suffix) => suffix.toUpperCase()))]
   const generation = registers.filter((register) => register.startsWith('B'))
   findings.note(`registers: ${registers.join(', ')}; those that begin with E or B are loaded`)
   if (generation.length > 0)

@@ -134,6 +134,19 @@ t.test(
   },
 )
 
+t.test('the notes of NEM12 name suffixes, also where registers have numbers', async (t) => {
+  const values = Array.from({ length: 48 }, () => '1').join()
+  const channels = ['E1', 'B1', 'q1'].map(
+    (suffix, at) => `200,NMI1,E1B1Q1,${at + 1},${suffix},,,kWh,30,\n300,20260113,${values},A,,,,`,
+  )
+  const file = ['100,NEM12,202601140000,MDA1,RET1', ...channels, '900', ''].join('\n')
+  const { notes } = await proposalFor({ file }, { '/timeZone': 'Australia/Brisbane' })
+  t.same(notes, [
+    'registers: E1, B1, Q1; those that begin with E or B are loaded',
+    'B1 is loaded as generation, below 0',
+  ])
+})
+
 t.test('a unit and a multiplier that all rows have are expected of every row', async (t) => {
   const expectedOf = async (rest: string, header = 'Unit,Multiplier') => {
     const rows = Array.from({ length: 9 }, (_, at) => `M,2026-01-13 ${10 + at}:00,1${at},${rest}`)
