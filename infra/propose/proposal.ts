@@ -179,12 +179,20 @@ function proposeGreenButton(
     findings.note(
       'readings longer than a day are billed periods: the feed Billing loads them from the same file, with files.format.Billing: { name: green-button }',
     )
-  const facts = { lengths: [], rows: 0, unit: undefined }
-  return {
-    ...facts,
+  const facts: Omit<CsvFacts, 'unit' | 'text'> = {
+    lengths: [],
+    rows: 0,
     ...(isBilled && { feed: billed }),
-    text: isGas && !isElectric ? 'gas' : 'electric',
   }
+  if (!isGas || isElectric) return { ...facts, unit: undefined, text: 'electric' }
+  return { ...facts, unit: gasUnitOf(text), text: 'gas' }
+}
+
+/** The unit in which gas of a feed can be stored; undefined where it has several, or none that is known. */
+function gasUnitOf(text: string): string | undefined {
+  const codes = new Set([...text.matchAll(/<(?:\w+:)?uom>(\d+)</g)].map(([, code = '']) => code))
+  const found = [...codes].flatMap((code) => gasUnitCodes[code] ?? [])
+  return found.length === 1 ? found[0] : undefined
 }
 
 /** The lengths of readings, seconds: their own, where they have none those of their types. */
@@ -201,6 +209,8 @@ function durationsOf(text: string): readonly number[] {
 
 /** The feed of files that have billed periods only. */
 const billed = 'Billing' satisfies ProposedFeed
+/** UnitSymbolKind of gas. */
+const gasUnitCodes: Readonly<Record<string, string>> = { 42: 'cm', 119: 'ccf', 169: 'therm' }
 const gasUnits = ['ccf', 'cm', 'therm']
 
 function decideCommodity(
@@ -232,7 +242,8 @@ interface Stored {
 
 /** What the profile must say of reads as they are stored. */
 function decideStored({ unit, lengths }: CsvFacts, { feed, findings }: Stored): void {
-  const { usual } = factsOf(feed)
+  // Of billed periods, only the unit of gas is found.
+  const { usual = factsOf('Gas').usual } = factsOf(feed)
   if (usual === undefined) return
   if (typeof unit === 'string' && unitScale(unit, usual.unit) === undefined) {
     findings.decide('/unit', { value: unit, evidence: 'reads are stored as they are sent' })

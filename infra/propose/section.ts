@@ -22,7 +22,9 @@ function place(finding: SettingFinding, proposal: Proposal): Placed | undefined 
   const at = (...path: readonly string[]) => ({ path, value, finding })
   if (value === null || setting === '/commodity') return undefined
   if (setting === '/timeZone') return at('timeZone')
-  if (setting.startsWith('/')) return at('usage', setting.slice(1), feed)
+  // Billed periods have the units of reads.
+  if (setting.startsWith('/'))
+    return at('usage', setting.slice(1), feed === 'Billing' ? 'Gas' : feed)
   if (format !== 'tieline') return at(...formatPath(proposal), ...setting.split('.'))
   if (setting === 'unit') return at('usage', 'unit', feed)
   return setting === 'interval' ? undefined : at('usage', setting)

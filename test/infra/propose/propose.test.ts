@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { sampleProfile, withSection } from '../../../infra/propose/judge.js'
 import { toSection } from '../../../infra/propose/section.js'
+import { goldenFolder } from '../../pipeline/formats/samples.js'
 import { layouts, unloadable } from './layouts.js'
 import { openOf, proposalFor, readsBy, toTexts } from './loaded.js'
 
@@ -145,6 +148,25 @@ t.test('the notes of NEM12 name suffixes, also where registers have numbers', as
     'registers: E1, B1, Q1; those that begin with E or B are loaded',
     'B1 is loaded as generation, below 0',
   ])
+})
+
+t.test('the unit of gas in a Green Button feed is that of the profile', async (t) => {
+  const months = readFileSync(join(goldenFolder, 'green-button-months.xml'), 'utf8')
+  const gasOf = (uom: string, seconds: number) =>
+    months
+      .replace(/<commodity>\d+</g, '<commodity>7<')
+      .replace(/<uom>\d+</g, `<uom>${uom}<`)
+      .replace(/<duration>\d+</g, `<duration>${seconds}<`)
+  const unitOf = async (file: string) => {
+    const proposal = await proposalFor({ file }, { '/timeZone': 'America/Detroit' })
+    t.same(openOf(proposal), [])
+    const section = toSection(proposal) as { usage?: { unit?: unknown } }
+    t.doesNotThrow(() => withSection(sampleProfile, section))
+    return section.usage?.unit
+  }
+  t.same(await unitOf(gasOf('169', 2_592_000)), { Gas: 'therm' }, 'billed periods')
+  t.same(await unitOf(gasOf('42', 86_400)), { Gas: 'cm' })
+  t.equal(await unitOf(gasOf('119', 86_400)), undefined, 'cubic feet are stored as ccf')
 })
 
 t.test('a unit and a multiplier that all rows have are expected of every row', async (t) => {
