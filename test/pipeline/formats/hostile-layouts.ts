@@ -15,7 +15,8 @@ export interface SentLayout extends Setting {
   readonly row?: RegExp
 }
 
-const billed = /^([^,]*),([^,]*),([^,]*),([^,]*),[^,]*,([^,]*),,[^,]*,,,$/
+const billed =
+  /^([^,]*),([^,]*),([^,]*),([^,]*),[^,]*,([^,]*),,[^,]*,,,,(asSent|estimated|substituted)$/
 
 const narrow = { meter: 'Meter', time: 'Time', quantity: 'Value' }
 const wide = { meter: 'Meter', time: 'Day', values: { from: 'H1', count: 25 } }
