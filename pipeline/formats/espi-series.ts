@@ -85,7 +85,7 @@ const estimated: readonly string[] = ['8', '9']
 const edited = '7'
 export const forecast = '12'
 
-export function isEstimated(quality: string): boolean {
+function isEstimated(quality: string): boolean {
   return estimated.includes(quality)
 }
 

@@ -17,6 +17,7 @@ import {
   rejectedIn,
   withOutcomes,
   withRejected,
+  withWarnings,
 } from '../ledger/verdict.js'
 import { derivedOf } from '../store/staging.js'
 import { refuseRepair } from '../verify/repaired.js'
@@ -26,6 +27,7 @@ import { reconcileSet } from './reconcile-set.js'
 import {
   classifyRecords,
   countMeters,
+  countQualities,
   keepRecords,
   type RecordKind,
   type RecordOutcome,
@@ -83,7 +85,8 @@ async function reconcileFile(
   const { final, whole } = derivedOf(state)
   const attaches = isCopied ? final : whole
   const outcome = withOutcome(counted, found)
-  const said = noteOutranked(noteEnded(outcome.notes, ended), found.outranked.rows)
+  const ofQualities = withWarnings(outcome.notes, await countQualities(store, feed, state))
+  const said = noteOutranked(noteEnded(ofQualities, ended), found.outranked.rows)
   const decided = { ...outcome, notes: said, attaches }
   const kept = left + ended
   if (!balance(decided) || (await proveRows(store, attaches, kept)) !== kept) {

@@ -182,6 +182,21 @@ export async function classifyRecords(
   return sumKinds(store, feed, file)
 }
 
+/** What the sender says of periods that are not as the meter sent them, and of how many. */
+export async function countQualities(
+  store: Store,
+  { yields }: RecordFeed,
+  decision: Decision,
+): Promise<readonly string[]> {
+  if (yields === undefined) return []
+  const column = id(storeColumn(yields.column))
+  const rows = await store.rows<{ quality: string; found: string }>({
+    sql: sql`SELECT ${column} AS quality, toString(count()) AS found FROM ${id(derivedOf(decision).whole)}
+      WHERE quality != 'asSent' GROUP BY quality ORDER BY quality`,
+  })
+  return rows.map(({ quality, found }) => `periods ${quality} by the sender: loaded: ${found}`)
+}
+
 /** Writes down lines of a file that only repeat others of it. */
 export async function noteRepeated(
   store: Store,

@@ -1,7 +1,7 @@
 import type { GreenButtonSettings } from '../../../schemas/settings/formats/green-button.js'
 import { daySeconds } from '../../../schemas/time/zone.js'
 import type { RejectCode } from '../../../schemas/usage-row.js'
-import { espiLetter, forecast, isEstimated, type SentSeries } from '../espi-series.js'
+import { espiLetter, forecast, type SentSeries } from '../espi-series.js'
 import type { BilledContext, Conversion } from '../format.js'
 import { createEspiFile, longestSeconds, type ToRecord } from '../green-button.js'
 import { belowZero, emptyRecord, isBelowZero, negated, plainQuantity } from '../plain-row.js'
@@ -63,7 +63,6 @@ function createToPeriod(context: BilledContext, count: (what: string) => void): 
     if (series.isGeneration && isBelowZero(found)) {
       return refuse(belowZero('set generation: positive'), 'NEGATIVE')
     }
-    if (qualities.some(isEstimated)) count('estimated by the sender: loaded')
     if (series.isGeneration) count('of reverse flow (generation): loaded as negative')
     const isDollars = series.currency === dollars
     if (cost !== '' && !isDollars) count('with a cost that is not in US dollars: loaded without it')

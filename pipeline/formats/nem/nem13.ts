@@ -18,8 +18,6 @@ import { nemLetter } from './quality.js'
 
 /** Units of registers that measure no energy. */
 const notEnergy = /^[kM]?VA(r|rh|h)?$/i
-/** Estimated, substituted, and finally substituted. */
-const guessed = 'ESF'
 
 /** The fields of a 250 record that are read. */
 interface Consumption {
@@ -134,9 +132,6 @@ function toPeriod(
   const isGeneration = direction === 'I' && settings.generation === 'negative'
   if (isGeneration && isBelowZero(quantity)) {
     return refuse(belowZero('set generation: positive'), 'NEGATIVE')
-  }
-  if (guessed.includes(method.slice(0, 1))) {
-    count('estimated or substituted by the sender: loaded')
   }
   if (isGeneration) count('of direction I (generation): loaded as negative')
   const signed = isGeneration ? negated(quantity) : quantity

@@ -82,7 +82,7 @@ t.test('each NEM13 file loads as billed periods, as a check says', async (t) => 
     t.same(badRows, [], name)
     const { fileName: _, ...expected } = verdict
     t.match(checked.verdict, expected, name)
-    const estimates = `periods estimated or substituted by the sender: loaded: ${sample.estimated}`
+    const estimates = `periods estimated by the sender: loaded: ${sample.estimated}`
     t.equal(verdict.notes?.includes(estimates) ?? false, sample.estimated > 0, name)
     const found = await loader.periods(sample.periods[0]?.[0].slice(0, 10) ?? '')
     t.same(
@@ -228,3 +228,33 @@ t.test('another format or a cut file is refused with the setting to change', asy
     /files\.format\.Billing\.meter: registers of one NMI would be one meter/,
   )
 })
+
+t.test(
+  'a receipt counts the periods of each quality, also of a file of the plain layout',
+  async (t) => {
+    const header =
+      'ContractAccount,ExternalSiteID,MeterID,BillingStartDate,BillingEndDate,TotalConsumption,UsageValue,Cost,TaxAmount,MeterEffectiveDate,Quality'
+    const qualities = ['estimated', 'substituted', 'asSent', '', 'estimated', 'guess']
+    const rows = qualities.map((one, at) => `A,S,SAID${at},2026-01-01,2026-01-31,5,,7.5,,,${one}`)
+    const file = Buffer.from([header, ...rows, ''].join('\n'))
+    const setting: Setting = { format: { name: 'nem13' }, feed: 'Billing' }
+    const counted = [
+      'periods estimated by the sender: loaded: 2',
+      'periods substituted by the sender: loaded: 1',
+    ]
+    const byQuality = (notes: readonly string[] = []) =>
+      notes.filter((note) => note.includes('by the sender'))
+    const checked = await loader.check(file, setting)
+    t.same(byQuality(checked.verdict.notes), counted)
+    const { verdict } = await loader.load(file, setting)
+    t.match(verdict, { rows: { accepted: 5, rejected: 1 } })
+    t.same(byQuality(verdict.notes), counted)
+    const period = (meter: string, method: string) =>
+      consumption(meter, [...actual, '7', '20040108000000', method, '', '', '1'])
+    const market13 = Buffer.from(market(period('SAIDE', 'E64'), period('SAIDS', 'S14')))
+    t.same(byQuality((await loader.load(market13, setting)).verdict.notes), [
+      'periods estimated by the sender: loaded: 1',
+      'periods substituted by the sender: loaded: 1',
+    ])
+  },
+)
