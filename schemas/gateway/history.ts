@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Fault } from '../fault.js'
 import { csvField } from '../field.js'
 import { parseSent, sentNumber } from '../json.js'
-import { qualityColumn, type ReadQuality, readQualities } from '../quantity.js'
+import { qualityColumn } from '../quantity.js'
 import { byteSize } from '../settings/byte-size.js'
 import { utilityServer } from './utility-server.js'
 
@@ -56,7 +56,7 @@ const row = z.object({
   MeterID: identifier,
   TimeStamp: value,
   TotalUnit: value,
-  [qualityColumn]: z.enum(readQualities).optional(),
+  [qualityColumn]: value.optional(),
   /** Names are compared with case: what this one says would be lost. */
   quality: z.undefined().optional(),
 })
@@ -84,10 +84,10 @@ function toRow(line: string, at: number): SentUsageRow {
   throw new Fault('MDM_ANSWER', `line ${at + 1} of the MDM's answer has no valid ${read.field}`)
 }
 
-/** A row of a usage file, and the quality that its sender states. */
+/** A row of a usage file, and what its sender says of its quality: mostly nothing. */
 export interface SentUsageRow {
   readonly row: string
-  readonly quality: ReadQuality | undefined
+  readonly quality: string
 }
 
 /** A line of NDJSON as a row of a usage file, or the field that it lacks. */
@@ -96,7 +96,7 @@ export function readUsageRow(line: string): SentUsageRow | { readonly field: str
   if (!parsed.success) return { field: parsed.error.issues[0]?.path.join('.') || 'JSON' }
   const { data } = parsed
   const text = columns.map((column) => csvField(data[column])).join(',')
-  return { row: text, quality: data[qualityColumn] }
+  return { row: text, quality: data[qualityColumn] ?? '' }
 }
 
 /** The rows of a file, whose column of qualities is left out where no row states one. */
@@ -104,7 +104,7 @@ export function toUsageRows(sent: readonly SentUsageRow[]): {
   readonly rows: readonly string[]
   readonly hasQuality: boolean
 } {
-  const hasQuality = sent.some(({ quality }) => quality !== undefined)
-  const rows = sent.map(({ row, quality = '' }) => (hasQuality ? `${row},${quality}` : row))
+  const hasQuality = sent.some(({ quality }) => quality !== '')
+  const rows = sent.map(({ row, quality }) => (hasQuality ? `${row},${csvField(quality)}` : row))
   return { rows, hasQuality }
 }

@@ -80,12 +80,9 @@ function readCsv(
       return `line ${at + 2} has ${count} columns, not ${named.length}; fix it and push again`
     }
     const end = hasQuality ? line.lastIndexOf(',') : line.length
-    const sent = trimBlanks(line.slice(end + 1)) || 'asSent'
-    const quality = readQualities.find((one) => one === sent)
-    if (quality === undefined) {
-      return `line ${at + 2} has a ${qualityColumn} that is none of ${readQualities.join(', ')}`
-    }
-    rows.push({ row: line.slice(0, end), quality: hasQuality ? quality : undefined })
+    const quality = hasQuality ? trimBlanks(line.slice(end + 1)) : ''
+    if (!isQuality(quality)) return `line ${at + 2} ${noQuality}`
+    rows.push({ row: line.slice(0, end), quality })
   }
   return rows
 }
@@ -96,8 +93,15 @@ function readNdjson(lines: readonly string[]): readonly SentUsageRow[] | string 
     if (line.trim() === '') continue
     const read = readUsageRow(line)
     if ('field' in read) return `line ${at + 1} has no valid ${read.field}; fix it and push again`
+    if (!isQuality(read.quality)) return `line ${at + 1} ${noQuality}`
     if (/[\r\n]/.test(read.row)) return `line ${at + 1} has a line break in a value; leave it out`
     rows.push(read)
   }
   return rows
+}
+
+const noQuality = `has a ${qualityColumn} that is none of ${readQualities.join(', ')}`
+
+function isQuality(text: string): boolean {
+  return ['', ...readQualities].includes(text)
 }

@@ -29,6 +29,11 @@ t.test('a quality that a line of NDJSON states makes a column for all', async (t
     toUsageText({ format: 'ndjson', text: lines.join('\n') }),
     `${header},Quality\n,S,M,1/2/2026,1,\n,S,M,1/2/2026,1,estimated\n`,
   )
+  t.equal(
+    toUsageText({ format: 'ndjson', text: JSON.stringify({ ...row, Quality: 'A,1' }) }),
+    `${header},Quality\n,S,M,1/2/2026,1,"A,1"\n`,
+    'another text is counted where the file is loaded, as that of a CSV answer is',
+  )
 })
 
 t.test('an invalid line of NDJSON is named without its content', async (t) => {
