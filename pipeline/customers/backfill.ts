@@ -113,15 +113,17 @@ export async function backfill(
  */
 function expectOwnRows(text: string, meterId: string): void {
   const [, ...rows] = splitRows(Buffer.from(text), 1)
-  const foreign = rows.findIndex(({ raw }) => {
+  for (const [at, { raw }] of rows.entries()) {
     const found = parseRow(raw)?.[meterColumn]
-    return found !== undefined && trimBlanks(found) !== meterId
-  })
-  if (foreign === -1) return
-  throw new Fault(
-    'MDM_ANSWER',
-    `row ${foreign + 1} of the MDM's answer is for another meter than the requested one`,
-  )
+    const isForeign = found !== undefined && trimBlanks(found) !== meterId
+    // With a quality, each of its lines is a row.
+    const isSeveral = raw.includes('\n')
+    if (!isForeign && !isSeveral) continue
+    const what = isForeign
+      ? 'is for another meter than the requested one'
+      : 'has a line break in a value'
+    throw new Fault('MDM_ANSWER', `row ${at + 1} of the MDM's answer ${what}`)
+  }
 }
 
 /** Closes a request that failed for good; it is opened again at the customer's next call. */

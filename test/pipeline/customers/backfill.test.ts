@@ -243,13 +243,21 @@ t.test('an answer that holds rows of other meters is refused as a whole', async 
       detail: `row ${row} of the MDM's answer is for another meter than the requested one`,
     })
   }
+  const [own, other] = [meterId, 'M-other'].map((meter) => `A,S,${meter},1/2/2026 0:00,1,`)
+  const hidden = `${header},Quality\n${own}"\n${other}\n"\n`
+  const hiding = { ...whole, format: 'csv', text: hidden } as const
+  const mdm = { history: async () => hiding, close: async () => undefined }
+  await t.rejects(fetchHistory(createLine(t, { line: { mdm } }).line, meterId), {
+    code: 'MDM_ANSWER',
+    detail: "row 1 of the MDM's answer has a line break in a value",
+  })
   t.match(await stateOf(9), { state: 'open' }, 'nothing was handed over')
   const text = csv(`"${meterId}"`, ` ${meterId} `)
-  const mdm = {
+  const answering = {
     history: async () => ({ ...whole, format: 'csv', text }) as const,
     close: async () => undefined,
   }
-  await fetchHistory(createLine(t, { line: { mdm } }).line, meterId)
+  await fetchHistory(createLine(t, { line: { mdm: answering } }).line, meterId)
   t.match(await stateOf(9), { state: 'answered' }, 'quotes and blanks make no difference')
 })
 
