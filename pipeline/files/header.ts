@@ -104,6 +104,13 @@ export function proveHeader(
   throw new Fault('HEADER', `expected ${spell(feed)}, found ${printable(line)}; ${remedy}`)
 }
 
+/** What a receipt says of columns that are ignored. */
+export function extraWarnings(extra: MatchedHeader['extra']): readonly string[] {
+  if (extra.length === 0) return []
+  const names = extra.map((name) => JSON.stringify(visible(name))).join(', ')
+  return [`columns ignored (files.extraColumns): ${names}`]
+}
+
 function spell({ columns, bracketed = [] }: Header): string {
   const kept = columns.filter((column) => !bracketed.includes(column)).join(',')
   return bracketed.length === 0 ? kept : `${kept} and optionally ${bracketed.join(',')}`

@@ -5,6 +5,7 @@ import type { BillingFormat } from '../../schemas/settings/formats/billing-forma
 import type { UsageFormat } from '../../schemas/settings/formats/usage-format.js'
 import type { PipelineContext } from '../context.js'
 import { parseRow } from '../files/csv.js'
+import { extraWarnings } from '../files/header.js'
 import { createGreenButtonPeriods } from './billed/green-button.js'
 import { createCsv } from './csv/csv.js'
 import { createPlainWithQuality } from './csv/with-quality.js'
@@ -67,18 +68,24 @@ export async function openFile(
   const line = head.toString('latin1').replace(/^\u00EF\u00BB\u00BF/, '')
   const columns = parseRow(line.split(/\r?\n/)[0] as string)
   const matched = columns && matchHeader(feed, columns)
-  const { usage, limits } = profile
+  const { usage, limits, files } = profile
   const context = { usage, zone, lineBytesMax: limits.rowBytesMax }
   if (matched === undefined) return { conversion: open?.(context), input: whole, warnings: [] }
   const note = `its header is that of the layout tieline: read as such, not as ${settings.name}`
+  const [first = '', ...ignored] = matched.extra
   const hasQuality =
-    feed.kind === 'usage' && matched.extra.join().toLowerCase() === qualityColumn.toLowerCase()
+    feed.kind === 'usage' &&
+    first.toLowerCase() === qualityColumn.toLowerCase() &&
+    (ignored.length === 0 || files.extraColumns === 'ignore')
   return {
     conversion: hasQuality
       ? createPlainWithQuality({ ...context, commodity: feed.commodity })
       : undefined,
     input: whole,
-    warnings: open === undefined ? [] : [note],
+    warnings: [
+      ...(open === undefined ? [] : [note]),
+      ...(hasQuality ? extraWarnings(ignored) : []),
+    ],
   }
 }
 

@@ -8,7 +8,7 @@ import type { MatchedHeader } from '../../schemas/record-feed.js'
 import { timesOf } from '../../schemas/settings/profile.js'
 import type { PipelineContext } from '../context.js'
 import { refuseFullDisk } from '../files/disk.js'
-import { afterHeader } from '../files/header.js'
+import { afterHeader, extraWarnings } from '../files/header.js'
 import { inflate } from '../files/inflate.js'
 import { createLanding, type Landing, landedFolder } from '../files/landing.js'
 import { isCutShort } from '../files/last-row.js'
@@ -139,7 +139,7 @@ export async function landFrom(
     const ending = conversion?.ending()
     const { cut = undefined, warnings: counted = [], dates } = ending ?? {}
     const short = conversion === undefined && isCutShort(unendedRow, read.header())
-    const warnings = [...read.warnings, ...extraWarnings(read.header()), ...counted]
+    const warnings = [...read.warnings, ...extraWarnings(read.header().extra), ...counted]
     const rowFormat = receiver().rowFormat()
     const { dateOrder } = timesOf(context.profile, rowFormat)
     const dated = { fileDate: name.fileDate, format: ending?.timestampFormat, dateOrder }
@@ -168,12 +168,6 @@ async function judgedAs({ ledger }: PipelineContext, arrival: Arrival): Promise<
 async function dropLanded(landing: Landing, folder: string): Promise<void> {
   await landing.close()
   await rm(folder, { recursive: true, force: true })
-}
-
-function extraWarnings({ extra }: MatchedHeader): readonly string[] {
-  if (extra.length === 0) return []
-  const names = extra.map((name) => JSON.stringify(name)).join(', ')
-  return [`columns ignored (files.extraColumns): ${names}`]
 }
 
 /** Passes the bytes on and shows each to `see`. */

@@ -184,3 +184,13 @@ t.test('a file of the plain layout may have a column of qualities', async (t) =>
     )
   }
 })
+
+t.test('columns behind the quality are ignored where the profile says so', async (t) => {
+  const names = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit,Quality,Flag'
+  const rows = [',estimated,x', ',asSent,y'].map((more, at) => `A,S,M,3/4/2026 ${at}:00,1${more}`)
+  const text = [names, ...rows, ''].join('\n')
+  const story = await openStory(t, { profile: { files: { extraColumns: 'ignore' } } })
+  const { notes } = await story.loadBytes('DEMO_05032026_Electric_1.csv', text)
+  t.match(notes?.join(), /columns ignored \(files.extraColumns\): "Flag"/)
+  t.match(notes?.join(), /intervals estimated by the sender: loaded: 1/)
+})
