@@ -145,6 +145,7 @@ a section \`intake\` with a user. The gateway also needs the sections \`identity
 - Files become arrivals in the order in which they were begun, also after an outage and with several
   gateways. A correction that is pushed \`gatherSeconds\` after the row, or later, always counts. Of two rows that
   are pushed within that time the later one counts if one gateway gets both in one format.
+  Rows with \`Quality\` count as of a format of their own.
 - A \`POST\` with the rows before and after the repeated hour needs both rows of each timestamp between
   them. Otherwise it is refused with 400. Send both rows, or timestamps with an offset.
 
