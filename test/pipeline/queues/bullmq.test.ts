@@ -48,7 +48,7 @@ t.test('a job that is tried for days does not grow', async (t) => {
   const { failed } = consume(t, { ...options, name: 'receive', run })
   await queues.add('receive', { v: 1, arrival: 7 })
   await until(() => failed.length === 3)
-  const [job] = await ofName(queues, 'receive').getJobs(['delayed'])
+  const [job] = await ofName(queues, 'receive').getJobs(['delayed', 'waiting', 'active'])
   t.equal(job?.stacktrace?.length, 1)
 })
 
