@@ -29,8 +29,8 @@ const lastHash = '18446744073709551615'
 /**
  * A page of what has changed for customers after a number, in the order of publication: days of meters
  * whose reads came with a file, days that `usage_change` lists, and days whose bills were computed. Without
- * `since` it has only the number from which to pull. `gone` if changes after `since` are no longer kept, or if
- * the number is above the newest: a backup was restored, and its numbers are of other changes.
+ * `since` it has only the number from which to pull. Returns `gone` if changes after `since` are older than what
+ * is kept, or if `since` is above the newest number, as after the restore of a backup.
  */
 export async function readChanges(
   { source, catchUp, pageMax, periodClock }: ChangesContext,

@@ -1,4 +1,5 @@
 import { espiRoot } from '../../schemas/gateway/connect.js'
+import { lastsUntil } from '../../schemas/time/daily.js'
 import { daySeconds, nextDay, type Zone } from '../../schemas/time/zone.js'
 import type { Detail, PeriodBill } from './bills.js'
 import type { ClockRules } from './clock-rules.js'
@@ -148,9 +149,6 @@ export interface BlockReads extends DayReads {
   readonly following: number | undefined
 }
 
-/** Seconds by which a clock may change. */
-const clockChangeMax = 7_200
-
 /**
  * How long each read of a day is. One of a day has 23 or 25 hours where the clock changes: those of its day if
  * it begins at midnight, else until the next one.
@@ -160,8 +158,8 @@ function createLengths({ seconds }: Series, { day, reads, following }: BlockRead
   return (start: number): number => {
     if (seconds !== daySeconds) return seconds
     if (start === zone.dayStart(day)) return zone.daySeconds(day)
-    const length = (starts[starts.indexOf(start) + 1] ?? 0) - start
-    return Math.abs(length - seconds) <= clockChangeMax ? length : seconds
+    const next = starts[starts.indexOf(start) + 1] ?? 0
+    return lastsUntil(start, next) ? next - start : seconds
   }
 }
 

@@ -63,9 +63,10 @@ const fileBytesMax = 64_000_000
 
 /**
  * Gathers pushed rows into files, for each sender and timestamp format its own, and for rows with a
- * quality: a file has one format, and too many rejected rows quarantine all of it. The rows of all calls that arrive while the disk is busy are
- * written and flushed together; only then are the calls answered. After `gatherSeconds` a file gets its
- * name and becomes an arrival; any process that gathers in the same folder finishes files of a dead one.
+ * quality: a file has one format, and too many rejected rows quarantine all of it. The rows of all
+ * calls that arrive while the disk is busy are written and flushed together; only then are the calls
+ * answered. After `gatherSeconds` a file gets its name and becomes an arrival; any process that gathers
+ * in the same folder finishes files of a dead one.
  */
 export async function createPushes(options: PushOptions): Promise<Pushes> {
   const gatherers = new Map<string, Gatherer>()

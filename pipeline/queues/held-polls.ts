@@ -25,7 +25,9 @@ export function createHeldPolls(
     const held = await reach(() => redis.hgetall(key))
     return Object.entries(held).flatMap(([source, text]) => {
       const { wait } = fromProgress(JSON.parse(text))
-      return wait === undefined ? [] : [{ ...wait, job: 'poll' as const, source }]
+      return wait === undefined
+        ? []
+        : [{ ...wait, job: 'poll' as const, arrival: undefined, source }]
     })
   }
   const release = async (source: string) => {
@@ -41,6 +43,6 @@ export function createHeldPolls(
     keep: async (sources) => {
       for (const { source } of await all()) if (!sources.includes(source)) await release(source)
     },
-    list: async () => (await all()).map((one) => ({ ...one, arrival: undefined })),
+    list: all,
   }
 }

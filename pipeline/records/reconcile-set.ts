@@ -14,6 +14,7 @@ import { derivedOf } from '../store/staging.js'
 import { toRejectRow } from '../usage/row-path.js'
 import { proveRows } from '../whole.js'
 import { type FileFindings, reasonsOf, refuseSchedule, toFindings } from './findings.js'
+import { keepRecords, noteRepeated } from './outcome.js'
 import {
   latestVersion,
   registeredCodes,
@@ -21,7 +22,6 @@ import {
   stagedRows,
   type Version,
 } from './schedules.js'
-import { keepRecords, noteRepeated } from './store.js'
 
 /** A file of a set with all that is judged of it. */
 interface Member {

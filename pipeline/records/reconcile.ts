@@ -23,15 +23,15 @@ import { derivedOf } from '../store/staging.js'
 import { refuseRepair } from '../verify/repaired.js'
 import { proveRows } from '../whole.js'
 import { findEnds, isLeftOut, keepEnds } from './ended.js'
-import { reconcileSet } from './reconcile-set.js'
 import {
   classifyRecords,
-  countMeters,
   countQualities,
   keepRecords,
   type RecordKind,
   type RecordOutcome,
-} from './store.js'
+} from './outcome.js'
+import { reconcileSet } from './reconcile-set.js'
+import { countMeters } from './store.js'
 
 /** Decides what becomes of files of records whose rows add up. */
 export async function reconcileRecords(

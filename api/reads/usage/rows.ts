@@ -3,6 +3,7 @@ import type { OneRead, ReadsByDay } from '../../../pipeline/store/own/reads.js'
 import type { Commodity } from '../../../schemas/feed.js'
 import type { Granularity } from '../../../schemas/gateway/reads.js'
 import { parseTotal } from '../../../schemas/quantity.js'
+import { lastsUntil } from '../../../schemas/time/daily.js'
 import { daySeconds, type Zone } from '../../../schemas/time/zone.js'
 import { intersect, type Span, secondsOf, spanOf } from '../range.js'
 
@@ -86,8 +87,8 @@ export function rowsOfDays(
     const [start] = span
     // A daily read counts for its day, at whatever hour it starts: for what is expected of the day.
     const isDaily = one.seconds === daySeconds
-    const isOfDay = isDaily || one.last === undefined
-    const bucket = bucketOf(buckets, isOfDay ? start + daySeconds / 2 : (one.last as number))
+    const at = isDaily || one.last === undefined ? start + daySeconds / 2 : one.last
+    const bucket = bucketOf(buckets, at)
     if (bucket === undefined) return []
     const present = isDaily ? secondsOf(intersect(expected, [span])) : one.seconds * one.reads
     return [
@@ -144,9 +145,6 @@ export function rowsOfReads(
   return { read, into }
 }
 
-/** Seconds by which a clock may change. */
-const clockChangeMax = 7_200
-
 /**
  * Where each read ends. One of a day lasts until the next one, an hour sooner or later where the clock changes;
  * without a next one until midnight if it starts at midnight.
@@ -162,9 +160,8 @@ function endsOf(
     const following = next.get(seconds) ?? 0
     next.set(seconds, start)
     const [midnight, nextMidnight] = spanOfDay(day)
-    const isFollowed = Math.abs(following - start - seconds) <= clockChangeMax
     if (seconds !== daySeconds) ends.set(one, start + seconds)
-    else if (isFollowed) ends.set(one, following)
+    else if (lastsUntil(start, following)) ends.set(one, following)
     else ends.set(one, start === midnight ? nextMidnight : start + seconds)
   }
   return ends

@@ -40,5 +40,5 @@ export function createDecimals({ decimal, thousands }: Signs): (text: string) =>
 /** A plus is left out, and the minus of typography is that of a keyboard. */
 function withPlainSign(text: string): string {
   if (text.startsWith('\u2212')) return `-${text.slice(1)}`
-  return /^\+[\d.,]/.test(text) ? text.slice(1) : text
+  return text.startsWith('+') && /^.[\d.,]/.test(text) ? text.slice(1) : text
 }

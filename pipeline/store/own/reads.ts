@@ -56,28 +56,20 @@ export async function readByDay(
   const part = isCut
     ? sql`, if(seconds >= 86400, 0, arrayCount(at -> at <= toUnixTimestamp(starts_at), ${typed('Array(UInt32)', cuts)}))`
     : sql``
-  return readOwn(
-    source,
-    wanted,
-    (
-      reads,
-    ) => sql`SELECT toString(local_day) AS day, seconds, commodity, registered, toString(sum(quantity)) AS quantity,
+  const sums = (reads: Sql) =>
+    sql`SELECT toString(local_day) AS day, seconds, commodity, registered, toString(sum(quantity)) AS quantity,
         max(rank) AS quality, toUInt32(count()) AS reads${last}
-      FROM (${reads}) GROUP BY day, seconds, commodity, registered${part}`,
-  )
+      FROM (${reads}) GROUP BY day, seconds, commodity, registered${part}`
+  return readOwn(source, wanted, sums)
 }
 
 /** The reads of stretches one by one, in order of time. */
 function readEach(source: RowSource, wanted: ReadsWanted): Promise<readonly OneRead[]> {
-  return readOwn(
-    source,
-    wanted,
-    (
-      reads,
-    ) => sql`SELECT toUnixTimestamp(starts_at) AS start, toString(local_day) AS day, seconds, commodity, registered,
+  const each = (reads: Sql) =>
+    sql`SELECT toUnixTimestamp(starts_at) AS start, toString(local_day) AS day, seconds, commodity, registered,
         toString(quantity) AS quantity, rank AS quality
-      FROM (${reads}) ORDER BY start`,
-  )
+      FROM (${reads}) ORDER BY start`
+  return readOwn(source, wanted, each)
 }
 
 /**
@@ -94,7 +86,8 @@ async function readOwn<T>(
     FROM restatement WHERE ${ofDays(wanted)} AND old_quantity != new_quantity GROUP BY starts_at, seconds`
   const rankWhere = (isCorrected: Sql) =>
     sql`multiIf(quality = 'estimated', 4, quality = 'substituted', 3, ${isCorrected}, 2, 1) AS rank`
-  // The days and the meter are in the key, by which none of a read's versions is left out.
+  // As the view usage_current, but columns of other meters are not read. The days and the meter are in the key, so
+  // that no version of a read is left out.
   const own = sql`SELECT *, ${unitOf(wanted)} AS registered FROM usage_read FINAL PREWHERE ${ofDays(wanted)}
     WHERE NOT is_rekeyed AND (${isOwn(wanted)})`
   const [rows, some] = await Promise.all([
@@ -113,17 +106,17 @@ function ofDays({ meterId, days }: ReadsWanted): Sql {
 }
 
 /**
- * The rule of `registered_usage`. A bound of a stretch that no read of the days reaches is left out. The number of the series replaces account and premise, whose texts are
- * many times as long.
+ * The rule of `registered_usage`. The number of the series replaces account and premise, whose texts are many
+ * times as long. A bound of a stretch that no read of the days reaches is left out.
  */
 function isOwn(wanted: ReadsWanted): Sql {
   const unknown = sql`account_number NOT IN (SELECT account_number FROM tenancy)`
+  const [first, last] = [midnight(wanted.days.from, -2), midnight(wanted.days.to, 3)]
   const held = wanted.holds.map(({ site, account, from, to }) => {
     const carries =
       account === anyUnknown
         ? sql`external_site_id = ${site} AND ${unknown}`
         : sql`series = ${seriesNumber(sql`${wanted.meterId}`, sql`${account}`, sql`${site}`)}`
-    const [first, last] = [midnight(wanted.days.from, -2), midnight(wanted.days.to, 3)]
     const since = from > first ? sql` AND starts_at >= toDateTime(${literal(from)})` : sql``
     const until = to < last ? sql` AND starts_at < toDateTime(${literal(to)})` : sql``
     return sql`${carries}${since}${until}`
