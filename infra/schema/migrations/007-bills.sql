@@ -101,7 +101,7 @@ CREATE TABLE IF NOT EXISTS {database}.bill_row{onCluster} (
     total Nullable(Decimal(18, 6)) COMMENT 'dollars; NULL if there is no bill'
 ) ENGINE = {engine:MergeTree}
 ORDER BY (run, account_number, meter_id, start_date)
-SETTINGS index_granularity = 256, fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, remove_empty_parts = {removeEmptyParts}
 COMMENT 'Storage of projected_bill: the bills of every run, including those replaced by a later run';
 
 CREATE TABLE IF NOT EXISTS {database}.bill_variance_row{onCluster} (
