@@ -42,8 +42,8 @@ export async function billingFiles(
   const files: FeedFile[] = []
   for (const [name, toRows] of Object.entries(makers)) {
     const path = `${folder}/BENCH_06032026_${name}.csv`
-    const { columns } = feeds[name as keyof typeof makers]
-    const header = columns.filter((column) => column !== 'DocumentNumber').join(',')
+    const { columns, bracketed } = feeds[name as keyof typeof makers]
+    const header = columns.filter((column) => !bracketed.includes(column)).join(',')
     let rows = 0
     const blocks = function* () {
       let block = `${header}\n`

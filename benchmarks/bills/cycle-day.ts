@@ -73,13 +73,14 @@ async function measure(rig: Rig, { print, customers }: CycleDayOptions): Promise
     linkSync(path, join(rig.home.inbox, basename(path)))
     writeFileSync(join(rig.home.inbox, `${basename(path)}.done`), '')
   }
+  const failing = new AbortController()
   const receipts = await Promise.all(
     files.map(async (file) => {
-      await untilPublished(rig, file)
+      await untilPublished(rig, file, failing.signal)
       print(`  ${basename(file.path).padEnd(30)} ${since().toFixed(1)} s`)
       return [basename(file.path), since()] as const
     }),
-  )
+  ).finally(() => failing.abort())
   const zone = createZone(rig.profile.timeZone)
   const context = { store: rig.store, profile: rig.profile, zone, now: () => new Date() }
   const asked = { cycleId: period.cycleId, start: period.first }
@@ -116,9 +117,13 @@ async function writeDay(rig: Rig, customers: number): Promise<readonly FeedFile[
   return [{ path, rows }, ...(await billingFiles(folder, customers))]
 }
 
-async function untilPublished({ home }: Rig, { path, rows }: FeedFile): Promise<void> {
+async function untilPublished(
+  { home }: Rig,
+  { path, rows }: FeedFile,
+  signal: AbortSignal,
+): Promise<void> {
   const receiptPath = join(home.outbox, `${basename(path)}.receipt.json`)
-  while (!existsSync(receiptPath)) await sleep(pollMs)
+  while (!existsSync(receiptPath)) await sleep(pollMs, undefined, { signal })
   const receipt = receiptSchema.parse(JSON.parse(readFileSync(receiptPath, 'utf8')))
   if (receipt.status === 'published' && receipt.rows.accepted === rows) return
   throw new Error(`not all of ${rows} rows were published: ${JSON.stringify(receipt)}`)
