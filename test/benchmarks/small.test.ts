@@ -4,20 +4,22 @@ import { measureCycleDay } from '../../benchmarks/bills/cycle-day.js'
 import { measureGreenButton } from '../../benchmarks/green-button.js'
 import { measureSmallFiles } from '../../benchmarks/small-files.js'
 import { measureReplicated } from '../../benchmarks/usage/replicated.js'
+import { oneOfEach } from '../rig/sample.js'
 
 const print = () => undefined
+const test = oneOfEach(2, t)
 
-t.test('bills of a few customers are measured', async (t) => {
+test('bills of a few customers are measured', async (t) => {
   await t.resolves(measureBills({ customers: 40, rounds: 1, print }))
 })
 
-t.test('a cycle day of a few customers is measured, with all its bills', async (t) => {
+test('a cycle day of a few customers is measured, with all its bills', async (t) => {
   const { customers, seconds } = await measureCycleDay({ customers: 40, print })
   t.equal(customers, 40)
   t.ok(seconds > 0)
 })
 
-t.test('a few small files are measured, with all their rows', async (t) => {
+test('a few small files are measured, with all their rows', async (t) => {
   const { rounds, processorMsPerFile } = await measureSmallFiles({
     files: 5,
     rows: 8,
@@ -28,13 +30,13 @@ t.test('a few small files are measured, with all their rows', async (t) => {
   t.ok(processorMsPerFile > 0)
 })
 
-t.test('a few meters are exported, each in the feed', async (t) => {
+test('a few meters are exported, each in the feed', async (t) => {
   const { tenth, whole } = await measureGreenButton({ meters: 10, months: 3, print })
   t.match([tenth.meters, whole.meters], [1, 10])
   t.ok(whole.megabytes > tenth.megabytes)
 })
 
-t.test('a file is loaded into two replicas beside one server', async (t) => {
+test('a file is loaded into two replicas beside one server', async (t) => {
   const { rows } = await measureReplicated({ customers: 10, rounds: 1, print })
   t.equal(rows, 960)
 })

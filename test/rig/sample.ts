@@ -1,3 +1,5 @@
+import type { Test } from 'tap'
+
 /** Set by `npm run test:long`. */
 const isLong = process.env['TIELINE_TEST_LONG'] === '1'
 
@@ -30,6 +32,20 @@ export function momentsOf(step: number, last?: number): (moment: number) => bool
   const from = Math.floor(Math.random() * step)
   return (moment) => isLong || moment % step === from || moment === last
 }
+
+/**
+ * A `t.test` for tests of which none needs another: each is played in the long tests, and one of so many
+ * in succession in `npm test`, from a random one on.
+ */
+export function oneOfEach(count: number, t: Test): (name: string, body: Body) => void {
+  const isTried = momentsOf(count)
+  let number = 0
+  return (name, body) => {
+    if (isTried(number++)) void t.test(name, body)
+  }
+}
+
+type Body = (t: Test) => Promise<unknown> | unknown
 
 /** A random number generator from a seed, uniform in [0, 1): mulberry32. */
 export function randomFrom(seed: number): () => number {

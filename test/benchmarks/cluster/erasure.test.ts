@@ -6,10 +6,12 @@ import { profile, registeringAt } from '../../pipeline/customers/registering.js'
 import { createErasing } from '../../pipeline/erase/erasing.js'
 import { lag, synchronize } from '../../rig/replicas/lag.js'
 import { createReplicas } from '../../rig/replicas/start.js'
+import { oneOfEach } from '../../rig/sample.js'
 import { createDetour, repeat } from './moving.js'
 
 const world = await createReplicas({ ...profile, store: { durability: 'one' } })
 t.teardown(() => world.close())
+const test = oneOfEach(2, t)
 const { r1, r2 } = world.stores
 
 /** Whether the other replica answers a statement. */
@@ -44,7 +46,7 @@ async function eraseBeside(tables: readonly string[], answers: typeof isElsewher
   await repeat(() => eraseDue(line.context, { replicaSeconds: 600 }))
 }
 
-t.test('a row is counted once, whichever server says how many are left', async (t) => {
+test('a row is counted once, whichever server says how many are left', async (t) => {
   await succeeded('COUNTED')
   let looks = 0
   await eraseBeside(['usage_read'], (statement) => {
@@ -61,7 +63,7 @@ t.test('a row is counted once, whichever server says how many are left', async (
   t.same(rows, [{ counted: 1, entered: -1 }])
 })
 
-t.test('the next tenant can leave, whichever server said who was there', async (t) => {
+test('the next tenant can leave, whichever server said who was there', async (t) => {
   await succeeded('LEFT')
   let [isErased, isAway, looks] = [false, false, 0]
   await eraseBeside(['registration_fact', 'account_meter'], (statement) => {
@@ -80,7 +82,7 @@ t.test('the next tenant can leave, whichever server said who was there', async (
   t.same(seen, [])
 })
 
-t.test('a stored day is built without what is erased', async (t) => {
+test('a stored day is built without what is erased', async (t) => {
   await succeeded('DAY')
   let looks = 0
   await eraseBeside(['usage_read'], (statement) => {

@@ -105,7 +105,7 @@ t.test('a large file takes bounded memory, and an end at any moment leaves nothi
   const folder = t.testdir()
   const path = join(folder, 'DEMO_05032026_Electric.csv')
   const { rows } = await usageFile(path, {
-    meters: numberedMeters(sample({ short: 20_000, long: 100_000 })),
+    meters: numberedMeters(sample({ short: 10_000, long: 100_000 })),
     seed: 7,
     firstDay: '2026-03-04',
     days: 1,

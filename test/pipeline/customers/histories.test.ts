@@ -33,7 +33,7 @@ await rig.publish({
 })
 const reading = readingOf(t, store)
 const batchSize = 250
-const histories = sample({ short: 40, long: 10_000 })
+const histories = sample({ short: 25, long: 10_000 })
 const usageFiles = 3
 /** Those of the rates come first. */
 let arrivals = 10

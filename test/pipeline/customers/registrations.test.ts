@@ -154,7 +154,7 @@ t.test('who registers at one meter of a premise shares the others, also at once'
 
 t.test('random parallel changes end in the same as their facts in one go', async (t) => {
   const meters = ['mixed-0', 'mixed-1', 'mixed-2']
-  const calls = Array.from({ length: sample({ short: 30, long: 120 }) }, (_, at): Registration => {
+  const calls = Array.from({ length: sample({ short: 15, long: 120 }) }, (_, at): Registration => {
     const clientId = `c${at % 5}`
     const [first, ...others] = meters.map((meterId) =>
       customerAt({ clientId, accountNumber: `A${at % 3}`, meterId, rateCode: `R${at % 7}` }),

@@ -78,7 +78,7 @@ for (const [name, { text, meter, encoding = 'utf8', ...setting }] of someOf(
 )) {
   t.test(`a check says what a load does: ${name}`, async (t) => {
     const statuses = new Set<string>()
-    const isTried = momentsOf(4)
+    const isTried = momentsOf(7)
     for (const [index, [what, change]] of Object.entries(variants).entries()) {
       if (!isTried(index) && !always.includes(what)) continue
       const own = text.replaceAll(meter, `${meter}${index}`)

@@ -160,7 +160,7 @@ function ofCase(files: readonly SmallFile[], number: number): readonly SmallFile
   })
 }
 
-const isTried = momentsOf(3)
+const isTried = momentsOf(5)
 
 for (const [number, [what, one]] of Object.entries(cases).entries()) {
   if (!isTried(number)) continue

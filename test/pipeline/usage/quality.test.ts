@@ -91,7 +91,7 @@ for (const estimates of ['yield', 'replace'] as const) {
       profile: { timeZone: 'UTC', usage: { estimates, format: { Electric: format } } },
     })
     const sent: Sent[] = []
-    for (let round = 0; round < runs(4); round++) {
+    for (let round = 0; round < runs(2); round++) {
       const files = Array.from({ length: 3 }, (_, at): Sent => {
         const reads = Array.from({ length: 30 }, (): SentRead => {
           const key = `M${pick([1, 2, 3])},2026-01-0${pick([1, 2])} 0${pick([1, 2, 3, 4, 5, 6])}:00`

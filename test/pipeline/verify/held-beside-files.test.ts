@@ -49,7 +49,7 @@ const early = hours('K', 0, [20, 21, 22])
 const late = hours('K', 3, [60, 61])
 
 function scenes(name: string, most: number) {
-  const isTried = momentsOf(9, most - 1)
+  const isTried = momentsOf(15, most - 1)
   const moments = Array.from({ length: most }, (_, at) => ({ at, meter: name + at }))
   return moments.filter(({ at }) => isTried(at))
 }

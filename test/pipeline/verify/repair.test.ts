@@ -248,7 +248,7 @@ t.test('rows whose customer has left are not written off', async (t) => {
   t.same(await look(), [], 'a profile that stores every read brings them back')
 })
 
-const isTried = momentsOf(6)
+const isTried = momentsOf(15)
 
 t.test('a repair that dies at any statement is finished by another', async (t) => {
   const first = await load('12062024_Electric', hours('F', 'M9', 1))

@@ -195,7 +195,7 @@ t.test('an error speaks of the statement of the reader alone', async (t) => {
 })
 
 /** All of them in the long tests, else one of so many. */
-const every = sample({ short: 12, long: 1 })
+const every = sample({ short: 24, long: 1 })
 
 t.test('no function and no table function of the engine reads, writes or calls', async (t) => {
   const functions = await rows<{ name: string }>('SELECT name FROM system.functions ORDER BY name')

@@ -23,7 +23,7 @@ const draw = createDrawOf(seed)
 const timeZone = 'America/Detroit'
 const calendar = createWallCalendar(timeZone)
 const tariffs = drawTariffs(draw)
-const count = sample({ short: 10, long: 200 })
+const count = sample({ short: 6, long: 200 })
 const meters = drawCustomers(draw, { count, tariffs, calendar })
 
 const options = {
@@ -52,7 +52,7 @@ const rulesOf = new Map(
 )
 
 /** Those whose bills are compared; the causes of variances are those of all that are closed. */
-const billed = someOf(frames, 5, draw.below(frames.length))
+const billed = someOf(frames, 3, draw.below(frames.length))
 
 t.test('random customers come by the real line', async (t) => {
   for (const files of [rateFilesOf(tariffs), cycleFile(), usageFilesOf(meters, calendar)]) {

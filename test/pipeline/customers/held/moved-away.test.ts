@@ -4,7 +4,7 @@ import { eraseDue, eraseStarted } from '../../../../pipeline/steps/erase.js'
 import { reconcile } from '../../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../../pipeline/steps/settle.js'
 import { sql } from '../../../../pipeline/store/sql.js'
-import { sample } from '../../../rig/sample.js'
+import { oneOfEach, sample } from '../../../rig/sample.js'
 import { createLineByHand } from '../../by-hand.js'
 import { createErasing } from '../../erase/erasing.js'
 import { loadFiles } from '../../groups/rig.js'
@@ -13,6 +13,7 @@ import { createRepairing } from '../../usage/lengths/repairing.js'
 import { createConsumer } from '../consumer.js'
 
 const line = await createLineByHand(t)
+const test = oneOfEach(2, t)
 const { store } = line.context
 const meters = createMeters(line)
 const { name, send, isSound } = meters
@@ -47,7 +48,7 @@ const changesOf = (meter: string) =>
       FROM usage_change WHERE meter_id = ${meter} AND cause = 'read' ORDER BY published_seq`,
   })
 
-t.test('a read that is moved to an account of nobody leaves its client', async (t) => {
+test('a read that is moved to an account of nobody leaves its client', async (t) => {
   await enter('M', 'A')
   await load(...hourly('M', 1, wholeDay, 1))
   await consumer.pull()
@@ -84,20 +85,17 @@ t.test('a read that is moved to an account of nobody leaves its client', async (
   await isSoundSoFar(t)
 })
 
-t.test(
-  'a held read that is moved to another account is not claimed by the first one',
-  async (t) => {
-    await enter('N', 'A')
-    await load(...hourly('N', 2, wholeDay, 1), ...under('X1', hourly('N', 1, wholeDay, 4)))
-    await load(...under('X2', hourly('N', 1, [8], 5)))
-    await enter('N', 'A', 'X1')
-    await claimHeld(registered)
-    const { 8: _, ...others } = Object.fromEntries(wholeDay.map((hour) => [hour, 4]))
-    t.same(await hoursOf('X1', 'N'), others)
-  },
-)
+test('a held read that is moved to another account is not claimed by the first one', async (t) => {
+  await enter('N', 'A')
+  await load(...hourly('N', 2, wholeDay, 1), ...under('X1', hourly('N', 1, wholeDay, 4)))
+  await load(...under('X2', hourly('N', 1, [8], 5)))
+  await enter('N', 'A', 'X1')
+  await claimHeld(registered)
+  const { 8: _, ...others } = Object.fromEntries(wholeDay.map((hour) => [hour, 4]))
+  t.same(await hoursOf('X1', 'N'), others)
+})
 
-t.test("a read that was moved by a file that is decided first is never its client's", async (t) => {
+test("a read that was moved by a file that is decided first is never its client's", async (t) => {
   await enter('V', 'A')
   const rows = [...hourly('V', 1, wholeDay, 1), ...hourly('V', 2, [8, 9, 10, 11], 1)]
   const late = await line.takeIn(name(), rows)
@@ -111,7 +109,7 @@ t.test("a read that was moved by a file that is decided first is never its clien
   await isSoundSoFar(t)
 })
 
-t.test('so does a read that is moved to an erased account', async (t) => {
+test('so does a read that is moved to an erased account', async (t) => {
   const { terminate } = createErasing(line)
   await enter('O', 'A', 'E')
   await send([...hourly('O', 1, wholeDay, 1), ...under('E', hourly('O', 2, [0], 1))])
@@ -134,7 +132,7 @@ t.test('so does a read that is moved to an erased account', async (t) => {
   )
 })
 
-t.test('a file that comes in a group ends reads as if it were alone', async (t) => {
+test('a file that comes in a group ends reads as if it were alone', async (t) => {
   for (const meter of ['P', 'Q']) await enter(meter, 'A')
   await load(...['P', 'Q'].flatMap((meter) => hourly(meter, 1, wholeDay, 1)))
   const files = [under('X', hourly('P', 1, [8], 5)), hourly('Q', 2, [8], 2)]
@@ -146,7 +144,7 @@ t.test('a file that comes in a group ends reads as if it were alone', async (t) 
   t.same(await hoursOf('A', 'P'), hoursWithout(8))
 })
 
-t.test('repairs bring back neither the read nor less than it ended', async (t) => {
+test('repairs bring back neither the read nor less than it ended', async (t) => {
   const { keep, lose, repairAll } = createRepairing({ ...line, context: registered })
   await enter('R', 'A')
   const first = await keep(name(), hourly('R', 1, wholeDay, 1))
@@ -167,7 +165,7 @@ t.test('repairs bring back neither the read nor less than it ended', async (t) =
   t.same(await hoursOf('A', 'R'), hoursWithout(8), 'only the end was lost')
 })
 
-t.test('a held read that is moved to an erased account is not claimed', async (t) => {
+test('a held read that is moved to an erased account is not claimed', async (t) => {
   const { terminate } = createErasing(line)
   await enter('U', 'A', 'E2')
   await enter('W', 'A', 'E2')
@@ -186,5 +184,6 @@ t.test('a held read that is moved to an erased account is not claimed', async (t
     await claimHeld(registered)
     t.same(await hoursOf('X3', meter), others)
   }
-  await isSound(t)
 })
+
+t.test('all that is stored of all meters is sound', (t) => isSound(t))

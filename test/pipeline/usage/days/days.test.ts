@@ -143,7 +143,7 @@ t.test('days of an erased account are gone from the disk', async (t) => {
   ])
 })
 
-const isTried = momentsOf(9)
+const isTried = momentsOf(15)
 
 /** Runs a step that dies behind one of its writes, then behind a later one and so on, until it lives. */
 async function dieAtEach(step: (own: Store, at: number) => Promise<unknown>): Promise<number> {

@@ -1,10 +1,12 @@
 import t, { type Test } from 'tap'
 import { sql, typed } from '../../../../pipeline/store/sql.js'
+import { oneOfEach } from '../../../rig/sample.js'
 import { createLineByHand } from '../../by-hand.js'
 import { createMeters, hourly, row, wholeDay } from './meters.js'
 import { createRepairing } from './repairing.js'
 
 const line = await createLineByHand(t)
+const test = oneOfEach(3, t)
 const { store, ledger } = line.context
 const { keep, lose, repairAll } = createRepairing(line)
 const { name, isSound } = createMeters(line)
@@ -46,7 +48,7 @@ async function comesBack(t: Test, { meter, arrivals, lost }: Loss) {
   await isSound(t)
 }
 
-t.test('a guessed read that another one replaced before both got their length', async (t) => {
+test('a guessed read that another one replaced before both got their length', async (t) => {
   const first = await keep(name(), [...hourly('A', 1, [8, 10], 2), row('A', 1, 720, 5)])
   const second = await keep(name(), hourly('A', 1, [10], 9))
   const proving = await keep(name(), hourly('A', 2, wholeDay, 1))
@@ -55,7 +57,7 @@ t.test('a guessed read that another one replaced before both got their length', 
   await comesBack(t, { meter: 'A', arrivals, lost: arrivals })
 })
 
-t.test('guessed reads that were all replaced before the others got their length', async (t) => {
+test('guessed reads that were all replaced before the others got their length', async (t) => {
   const first = await keep(name(), [...hourly('B', 1, [8, 10], 2), row('Z', 1, 480, 1)])
   const second = await keep(name(), [...hourly('B', 1, [8, 10, 12], 9), row('Z', 1, 540, 1)])
   const proving = await keep(name(), hourly('B', 1, wholeDay, 1))
@@ -63,7 +65,7 @@ t.test('guessed reads that were all replaced before the others got their length'
   await comesBack(t, { meter: 'B', arrivals, lost: arrivals })
 })
 
-t.test('a guessed read that was replaced and then sent again', async (t) => {
+test('a guessed read that was replaced and then sent again', async (t) => {
   const first = await keep(name(), [...hourly('C', 1, [8], 7), ...hourly('C', 1, [10], 3)])
   const second = await keep(name(), hourly('C', 1, [8], 9))
   const third = await keep(name(), hourly('C', 1, [8], 7))
@@ -72,7 +74,7 @@ t.test('a guessed read that was replaced and then sent again', async (t) => {
   await comesBack(t, { meter: 'C', arrivals, lost: [first, third] })
 })
 
-t.test('reads that a file has repeated before another one replaced them', async (t) => {
+test('reads that a file has repeated before another one replaced them', async (t) => {
   const first = await keep(name(), [...hourly('D', 1, wholeDay, 1), row('Z', 2, 420, 1)])
   const second = await keep(name(), [
     ...hourly('D', 1, [8], 1),
@@ -84,7 +86,7 @@ t.test('reads that a file has repeated before another one replaced them', async 
   await comesBack(t, { meter: 'D', arrivals, lost: arrivals })
 })
 
-t.test('guessed reads that a file has repeated before another one replaced them', async (t) => {
+test('guessed reads that a file has repeated before another one replaced them', async (t) => {
   const first = await keep(name(), hourly('G', 1, [8, 10, 12], 1))
   const second = await keep(name(), [
     ...hourly('G', 1, [8], 1),
@@ -98,7 +100,7 @@ t.test('guessed reads that a file has repeated before another one replaced them'
   await comesBack(t, { meter: 'G', arrivals, lost: arrivals })
 })
 
-t.test('a correction that a later file has repeated while an earlier one waited', async (t) => {
+test('a correction that a later file has repeated while an earlier one waited', async (t) => {
   const first = await keep(name(), hourly('E', 1, wholeDay, 5))
   const second = await keep(name(), hourly('E', 1, [8], 9))
   await line.takeIn(name(), hourly('F', 1, wholeDay, 1))

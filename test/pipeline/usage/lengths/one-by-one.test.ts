@@ -1,5 +1,6 @@
 import t from 'tap'
 import { sql } from '../../../../pipeline/store/sql.js'
+import { someOf } from '../../../rig/sample.js'
 import { createLineByHand } from '../../by-hand.js'
 import { createMeters, quarters, row, wholeDay } from './meters.js'
 
@@ -12,7 +13,7 @@ const cases = [
 /** Hours of nine tenths of a day. */
 const hoursMin = 22
 
-for (const { feed, stamp, hoursEach } of cases) {
+for (const { feed, stamp, hoursEach } of someOf(cases)) {
   t.test(
     `${feed} hours that come apart fill a day together, stamped at the ${stamp}`,
     async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { claimHeld } from '../../../../pipeline/customers/registrations.js'
 import { createLedger } from '../../../../pipeline/ledger/ledger.js'
 import { sql } from '../../../../pipeline/store/sql.js'
-import { momentsOf } from '../../../rig/sample.js'
+import { momentsOf, oneOfEach } from '../../../rig/sample.js'
 import { createLineByHand } from '../../by-hand.js'
 import { createConsumer } from '../../customers/consumer.js'
 import { dyingStore } from '../../dying.js'
@@ -10,6 +10,7 @@ import { createMeters, hourly, row, under, wholeDay } from './meters.js'
 import { createRepairing } from './repairing.js'
 
 const line = await createLineByHand(t)
+const test = oneOfEach(2, t)
 const { store } = line.context
 const profile = { ...line.context.profile, ingestion: 'registered' as const }
 const context = { ...line.context, profile }
@@ -19,7 +20,7 @@ const enter = (meterId: string, ...accounts: readonly string[]) =>
   meters.enter([meterId], accounts, context)
 const load = (...rows: readonly string[]) => send(rows, 'Electric', context)
 
-t.test('a file behind the claim proves the length of held reads', async (t) => {
+test('a file behind the claim proves the length of held reads', async (t) => {
   await enter('M', 'Z')
   await load(...hourly('M', 1, [8], 2))
   await load(...hourly('M', 1, [9], 2))
@@ -36,7 +37,7 @@ t.test('a file behind the claim proves the length of held reads', async (t) => {
   ])
 })
 
-t.test('a guessed read that the proving file moves to nobody ends', async (t) => {
+test('a guessed read that the proving file moves to nobody ends', async (t) => {
   const { keep, lose, repairAll } = createRepairing({ ...line, context })
   await enter('V', 'A')
   const first = await keep(meters.name(), hourly('V', 1, [8, 20], 2))
@@ -54,7 +55,7 @@ t.test('a guessed read that the proving file moves to nobody ends', async (t) =>
   t.same(await series('V'), [{ day: 1, seconds: 3_600, rows: 24, sum: 28 }])
 })
 
-t.test('a length that is proved before the claim is that of the claimed reads', async (t) => {
+test('a length that is proved before the claim is that of the claimed reads', async (t) => {
   await enter('N', 'Z')
   for (const day of [1, 3]) await load(...hourly('N', day, [8], 2))
   await load(...under('Z', hourly('N', 2, wholeDay, 1)))
@@ -68,24 +69,21 @@ t.test('a length that is proved before the claim is that of the claimed reads', 
   ])
 })
 
-t.test(
-  'held reads that fill a day prove the length of those that are claimed with them',
-  async (t) => {
-    await enter('O', 'Z')
-    await load(...hourly('O', 1, [8], 2))
-    await load(...hourly('O', 2, [8], 9))
-    await load(...hourly('O', 2, wholeDay, 1))
-    await load(...hourly('O', 2, [9], 3))
-    await enter('O', 'A')
-    await claimHeld(context)
-    t.same(await series('O'), [
-      { day: 1, seconds: 3_600, rows: 1, sum: 2 },
-      { day: 2, seconds: 3_600, rows: 24, sum: 26 },
-    ])
-  },
-)
+test('held reads that fill a day prove the length of those that are claimed with them', async (t) => {
+  await enter('O', 'Z')
+  await load(...hourly('O', 1, [8], 2))
+  await load(...hourly('O', 2, [8], 9))
+  await load(...hourly('O', 2, wholeDay, 1))
+  await load(...hourly('O', 2, [9], 3))
+  await enter('O', 'A')
+  await claimHeld(context)
+  t.same(await series('O'), [
+    { day: 1, seconds: 3_600, rows: 1, sum: 2 },
+    { day: 2, seconds: 3_600, rows: 24, sum: 26 },
+  ])
+})
 
-t.test('hours that were held apart fill their day together', async (t) => {
+test('hours that were held apart fill their day together', async (t) => {
   await enter('T', 'Z')
   for (const from of [0, 1, 2, 3, 4, 5]) {
     const hours = wholeDay.filter((hour) => hour % 6 === from)
@@ -103,7 +101,7 @@ t.test('hours that were held apart fill their day together', async (t) => {
   await isSound(t)
 })
 
-t.test('they prove the length of stored reads too, and who pulls learns of it', async (t) => {
+test('they prove the length of stored reads too, and who pulls learns of it', async (t) => {
   await enter('P', 'Z')
   const consumer = createConsumer(store)
   await load(...under('Z', hourly('P', 1, [8], 2)))
@@ -125,7 +123,7 @@ t.test('they prove the length of stored reads too, and who pulls learns of it', 
   t.same(await consumer.differences(), [])
 })
 
-t.test('others of their file and day got the length before', async (t) => {
+test('others of their file and day got the length before', async (t) => {
   await enter('Q', 'Z')
   await load(...under('Z', [row('Q', 1, 480, 2)]), row('Q', 1, 600, 3))
   t.match(await series('Q'), [{ seconds: 900, rows: 1 }])
@@ -138,7 +136,7 @@ t.test('others of their file and day got the length before', async (t) => {
 
 /** More than a claim has. */
 const writesMax = 32
-const isTried = momentsOf(9, writesMax)
+const isTried = momentsOf(15, writesMax)
 
 t.test('a claim that dies is finished with the same lengths', async (t) => {
   const moments = Array.from({ length: writesMax }, (_, at) => at + 1).filter(isTried)

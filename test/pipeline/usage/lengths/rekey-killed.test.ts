@@ -17,7 +17,7 @@ const consumer = createConsumer(store)
 
 /** More than a verdict and its attach have. */
 const writesMax = 42
-const isTried = momentsOf(5, writesMax - 1)
+const isTried = momentsOf(9, writesMax - 1)
 const moments = Array.from({ length: writesMax }, (_, at) => at).filter(isTried)
 const metersOf = (prefix: string) => moments.map((at) => `${prefix}${at}`)
 

@@ -2,6 +2,7 @@ import t from 'tap'
 import { reconcile } from '../../../../pipeline/steps/reconcile.js'
 import { settle } from '../../../../pipeline/steps/settle.js'
 import { dropStaging } from '../../../../pipeline/store/staging.js'
+import { oneOfEach } from '../../../rig/sample.js'
 import { createLineByHand } from '../../by-hand.js'
 import { createConsumer } from '../../customers/consumer.js'
 import { aroundWrites } from '../../dying.js'
@@ -9,6 +10,7 @@ import { createMeters, hourly, row, wholeDay } from './meters.js'
 import { createRepairing } from './repairing.js'
 
 const line = await createLineByHand(t)
+const test = oneOfEach(2, t)
 const { context } = line
 const { store } = context
 const { keep, lose, repairAll } = createRepairing(line)
@@ -29,7 +31,7 @@ interface Arrivals {
   readonly proving: number
 }
 
-t.test('reads come back under the length that was proved', async (t) => {
+test('reads come back under the length that was proved', async (t) => {
   const meters = ['A', 'B', 'C']
   await enter(meters)
   const pushed = await keep(name(), [...hourly('A', 1, [8], 2), ...hourly('B', 1, [8], 3)])
@@ -67,7 +69,7 @@ t.test('reads come back under the length that was proved', async (t) => {
   await isSound(t)
 })
 
-t.test('files that proved a length together come back under it', async (t) => {
+test('files that proved a length together come back under it', async (t) => {
   const arrivals: number[] = []
   for (const third of [0, 1, 2]) {
     const hours = wholeDay.filter((hour) => hour % 3 === third)
@@ -87,7 +89,7 @@ t.test('files that proved a length together come back under it', async (t) => {
   await isSound(t)
 })
 
-t.test('reads come back under a length that was proved when a worker died', async (t) => {
+test('reads come back under a length that was proved when a worker died', async (t) => {
   const pushed = await keep(name(), hourly('K', 1, [8], 2))
   const proving = await line.takeIn(name(), hourly('K', 2, wholeDay, 1))
   const mortal = aroundWrites(store, async (write, text) => {
