@@ -1,14 +1,11 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { linkSync, mkdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { bytesText, grouped } from '../infra/commands/output/table.js'
 import { createSubmission, type Submission } from '../pipeline/intake/submit.js'
 import type { Receipt } from '../schemas/receipt.js'
 import { billingFiles, type FeedFile } from './bills/billing-files.js'
 import { peakMb, resetPeak } from './memory.js'
-import type { ParserAnswer } from './parser-process.js'
+import { runParser } from './parser.js'
 import { measureOnRig, type Rig } from './rig.js'
 import { median, verdict } from './usage/figures.js'
 
@@ -162,16 +159,9 @@ function prove(receipt: Receipt | undefined, rows: number): void {
 async function parseAlone(files: readonly FeedFile[]): Promise<number> {
   let seconds = 0
   for (const { path, rows } of files) {
-    const answer = await runParser(path)
+    const answer = await runParser(path, 'fast-csv')
     if (answer.rows !== rows) throw new Error(`fast-csv saw ${answer.rows} rows of ${rows}`)
     seconds += answer.seconds
   }
   return seconds
-}
-
-async function runParser(path: string): Promise<ParserAnswer> {
-  const child = fork(fileURLToPath(new URL('parser-process.js', import.meta.url)), [path])
-  const ended = once(child, 'exit').then(() => [{ rows: Number.NaN, seconds: 0 }])
-  const [answer] = await Promise.race([once(child, 'message'), ended])
-  return answer as ParserAnswer
 }

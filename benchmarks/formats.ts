@@ -5,6 +5,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { grouped } from '../infra/commands/output/table.js'
 import { usageHeader } from '../infra/demo/usage-rows.js'
+import { runParser } from './parser.js'
+import type { ParserName } from './parser-process.js'
 import { measureOnRig, type Rig } from './rig.js'
 import { median, verdict } from './usage/figures.js'
 import { createThroughTieline } from './usage/through-tieline.js'
@@ -24,6 +26,8 @@ interface FormatFigures {
   readonly rowsPerSecond: number
   /** Speed of the format over that of the plain layout. */
   readonly speedOverPlain: number
+  /** What others would parse it with, which stores nothing. */
+  readonly parser?: { readonly name: ParserName; readonly rowsPerSecond: number }
   readonly rounds: Readonly<Record<'plain' | 'format', readonly number[]>>
 }
 
@@ -48,6 +52,10 @@ interface Layout {
   readonly foot?: string
   /** Days of a meter in a large file, where a file may not have so many meters: one by default. */
   readonly largeDays?: number
+  /** What others parse it with; npm has nothing for NEM12. */
+  readonly parser?: ParserName
+  /** The rows that the parser counts of a day of a meter: each of its reads by default. */
+  readonly parsedPerDay?: number
 }
 
 const times = Array.from({ length: perDay }, (_, at) => {
@@ -75,11 +83,14 @@ const layouts: Readonly<Record<string, Layout>> = {
     head: 'Meter,Time,Value\n',
     meter: (meter, values) =>
       values.map((value, at) => `${meter},${day} ${times[at]},${value}\n`).join(''),
+    parser: 'fast-csv',
   },
   'csv, a day in each row': {
     format: { name: 'csv', columns: wide, interval: quarter, clock: 'standard' },
     head: `Meter,Day,${columns.join(',')}\n`,
     meter: (meter, values) => `${meter},${day},${values.join(',')}\n`,
+    parser: 'fast-csv',
+    parsedPerDay: 1,
   },
   nem12: {
     format: { name: 'nem12', offset: '-05:00' },
@@ -111,6 +122,7 @@ const layouts: Readonly<Record<string, Layout>> = {
     },
     foot: '</feed>\n',
     largeDays: 4,
+    parser: 'green-button-parser',
   },
 }
 
@@ -130,6 +142,10 @@ export async function measureFormats(options: FormatsOptions): Promise<FormatsFi
     formats[name] = found
     const speed = `${name}: ${grouped(Math.round(found.rowsPerSecond))} rows/s, ${found.speedOverPlain.toFixed(2)} of plain`
     print(verdict(speed, found.speedOverPlain >= speedMin, speedMin))
+    const { parser } = found
+    if (parser !== undefined) {
+      print(`  ${parser.name} parses ${grouped(Math.round(parser.rowsPerSecond))} rows/s`)
+    }
   }
   const figures = { rows, formats }
   const text = JSON.stringify(figures, undefined, 2)
@@ -146,8 +162,10 @@ async function measure(
   const files = { plain: join(rig.files, 'plain'), format: join(rig.files, 'format') }
   await write(files.plain, plain, { customers })
   await write(files.format, layout, { customers })
+  const parse = await createParsing(rig, layout, Math.min(customers, parsedMetersMax))
   const through = await createThroughTieline(rig)
   const seconds = { plain: [] as number[], format: [] as number[] }
+  const parsed: number[] = []
   try {
     for (let round = 0; round <= rounds; round++) {
       for (const kind of ['plain', 'format'] as const) {
@@ -157,6 +175,7 @@ async function measure(
         // The first round warms up.
         if (round > 0) seconds[kind].push(passage.seconds)
       }
+      if (parse !== undefined) parsed.push(await parse())
     }
   } finally {
     await through.close()
@@ -168,7 +187,28 @@ async function measure(
     seconds: formatSeconds,
     rowsPerSecond: (customers * perDay) / formatSeconds,
     speedOverPlain: plainSeconds / formatSeconds,
+    ...(layout.parser && { parser: { name: layout.parser, rowsPerSecond: median(parsed) } }),
     rounds: seconds,
+  }
+}
+
+/** The parser of Green Button has all of its document in memory at once. */
+const parsedMetersMax = 2_000
+
+/** What parses a file of so many meters in a process of its own: rows a second. Undefined without a parser. */
+async function createParsing(
+  rig: Rig,
+  layout: Layout,
+  customers: number,
+): Promise<(() => Promise<number>) | undefined> {
+  const { parser, parsedPerDay = perDay } = layout
+  if (parser === undefined) return undefined
+  const path = join(rig.files, 'parsed')
+  await write(path, layout, { customers })
+  return async () => {
+    const { rows, seconds } = await runParser(path, parser)
+    if (rows !== customers * parsedPerDay) throw new Error(`${parser} saw ${rows} rows`)
+    return (customers * perDay) / seconds
   }
 }
 
