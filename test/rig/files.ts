@@ -43,7 +43,7 @@ export function needsProcess(file: string): boolean {
 
 /** Whether a test waits for time-outs and takes next to no processor time. */
 export function waits(file: string): boolean {
-  return /\/listeners\/(uws|https)\.test\.js$/.test(file)
+  return /\/(listeners\/(uws|https)|queues\/(bullmq|repeat))\.test\.js$/.test(file)
 }
 
 /** Whether a test takes a sample of what it could try. */

@@ -57,10 +57,15 @@ export function resistFloods(t: Test, { serve, connectionsMax, refused }: Floode
     const answers = await Promise.all(clients.map((client) => client?.answers() ?? []))
     t.equal(answers.filter(isGood).length, connectionsMax)
     for (const client of clients) client?.destroy()
-    await sleep(100)
-    const next = await open()
-    next?.send(request)
-    t.ok(isGood((await next?.answers()) ?? []), 'a place is free again')
-    next?.destroy()
+    let isServed = false
+    // A busy machine takes its time to close that many.
+    for (let tries = 0; tries < 100 && !isServed; tries++) {
+      await sleep(100)
+      const next = await open()
+      next?.send(request)
+      isServed = isGood((await next?.answers()) ?? [])
+      next?.destroy()
+    }
+    t.ok(isServed, 'a place is free again')
   })
 }
