@@ -8,7 +8,7 @@
  */
 import t from 'tap'
 import { balance } from '../../../schemas/receipt.js'
-import { oneOfEach, sample } from '../../rig/sample.js'
+import { sample } from '../../rig/sample.js'
 import { createStory, header, type StoryStack } from '../rig/stack.js'
 
 interface Read {
@@ -23,7 +23,6 @@ const closeOpen = async () => {
   await closing?.close()
 }
 t.teardown(closeOpen)
-const test = oneOfEach(2, t)
 
 /** One at a time: a stack has work to do even when it is idle. */
 async function storyOf(timeZone: string, usage: Readonly<Record<string, unknown>> = {}) {
@@ -50,7 +49,7 @@ async function readsOf(story: StoryStack, meter: string) {
 const twice = ['1:00', '1:15', '1:30', '1:45']
 const text = (rows: readonly string[]) => `${[header, ...rows].join('\n')}\n`
 
-test('the clocks go back: both rows of the repeated hour stand, in file order', async (t) => {
+t.test('the clocks go back: both rows of the repeated hour stand, in file order', async (t) => {
   const story = await storyOf('America/Detroit')
   const stamps = ['0:00', '1:00', '1:00', '2:00'].map((time) => `11/2/2025 ${time}`)
   const receipt = await story.loadBytes(
@@ -68,7 +67,7 @@ test('the clocks go back: both rows of the repeated hour stand, in file order', 
   t.same((await readsOf(story, 'ONCE')).at(-1), { at: '11-02 05:00', quantity: '2' })
 })
 
-test('rows of a meter need not be neighbours; a third is compared with the second', async (t) => {
+t.test('rows of a meter need not be neighbours; a third is compared with the second', async (t) => {
   const story = await storyOf('America/Detroit')
   const one = rowsOf('FAR', ['11/2/2025 0:00', '11/2/2025 1:00'])
   const others = Array.from({ length: 30_000 }, (_, index) => `A,S,O${index},11/2/2025 5:00,1`)
@@ -86,7 +85,7 @@ test('rows of a meter need not be neighbours; a third is compared with the secon
   ])
 })
 
-test('a rejected row of the repeated hour holds its place', async (t) => {
+t.test('a rejected row of the repeated hour holds its place', async (t) => {
   const story = await storyOf('America/Detroit')
   const stamps = ['1/2025 23:00', '2/2025 0:00', '2/2025 1:00', '2/2025 1:00'].map(
     (at) => `11/${at}`,
@@ -105,7 +104,7 @@ test('a rejected row of the repeated hour holds its place', async (t) => {
   t.equal(receipt.lastIntervalEnd, '2025-11-02T07:00:00.000Z')
 })
 
-test('files of one row each, sent at once, are each at their hour', async (t) => {
+t.test('files of one row each, sent at once, are each at their hour', async (t) => {
   const story = await storyOf('America/Detroit')
   const times = ['0:45', ...twice, ...twice, '2:00']
   const rows = rowsOf(
@@ -125,25 +124,28 @@ test('files of one row each, sent at once, are each at their hour', async (t) =>
   t.match([reads[1], reads[5]], [{ at: '11-02 05:00' }, { at: '11-02 06:00' }])
 })
 
-test('a correction of one hour has the read beside it; without it nothing is replaced', async (t) => {
-  const story = await storyOf('America/Detroit')
-  const first = await story.loadBytes(
-    'DEMO_05112025_Electric.csv',
-    text(rowsOf('ALONE', ['11/2/2025 1:15', '11/2/2025 1:30'])),
-  )
-  t.match(first, { status: 'quarantined', rows: { rejected: 2 }, ambiguousHourRows: 2 })
-  t.match(first.reason, /all 2 rows are not usable/)
-  t.match(first.notes, [/2, of which 2 are rejected \(AMBIGUOUS_TIME\)/])
-  const second = await story.loadBytes(
-    'DEMO_05112025_Electric_2.csv',
-    text(rowsOf('ALONE', ['11/2/2025 1:45', '11/2/2025 2:00'])),
-  )
-  t.match(second, { status: 'published', rows: { accepted: 2 }, restated: { rows: 2 } })
-  const reads = await readsOf(story, 'ALONE')
-  t.same(reads[8], { at: '11-02 06:45', quantity: '1' })
-})
+t.test(
+  'a correction of one hour has the read beside it; without it nothing is replaced',
+  async (t) => {
+    const story = await storyOf('America/Detroit')
+    const first = await story.loadBytes(
+      'DEMO_05112025_Electric.csv',
+      text(rowsOf('ALONE', ['11/2/2025 1:15', '11/2/2025 1:30'])),
+    )
+    t.match(first, { status: 'quarantined', rows: { rejected: 2 }, ambiguousHourRows: 2 })
+    t.match(first.reason, /all 2 rows are not usable/)
+    t.match(first.notes, [/2, of which 2 are rejected \(AMBIGUOUS_TIME\)/])
+    const second = await story.loadBytes(
+      'DEMO_05112025_Electric_2.csv',
+      text(rowsOf('ALONE', ['11/2/2025 1:45', '11/2/2025 2:00'])),
+    )
+    t.match(second, { status: 'published', rows: { accepted: 2 }, restated: { rows: 2 } })
+    const reads = await readsOf(story, 'ALONE')
+    t.same(reads[8], { at: '11-02 06:45', quantity: '1' })
+  },
+)
 
-test('the clocks go forward: the skipped hour is rejected, the day has 23 hours', async (t) => {
+t.test('the clocks go forward: the skipped hour is rejected, the day has 23 hours', async (t) => {
   const story = await storyOf('America/Detroit')
   const stamps = ['1:00', '2:00', '3:00'].map((time) => `3/9/2025 ${time}`)
   const receipt = await story.loadBytes(
@@ -164,7 +166,7 @@ test('the clocks go forward: the skipped hour is rejected, the day has 23 hours'
 
 const stampAtEnd = { stamp: 'end', intervals: { Electric: [900, 3_600, 'day'] } }
 
-test('a stamp at the end of its interval becomes an instant first', async (t) => {
+t.test('a stamp at the end of its interval becomes an instant first', async (t) => {
   const story = await storyOf('America/Detroit', stampAtEnd)
   const stamps = ['1:00', '1:00', '2:00', '3:00'].map((time) => `11/2/2025 ${time}`)
   await story.loadBytes('DEMO_03112025_Electric.csv', text(rowsOf('END', stamps)))
@@ -176,7 +178,7 @@ test('a stamp at the end of its interval becomes an instant first', async (t) =>
   ])
 })
 
-test('a stamp at the end is counted back by the length of its own meter', async (t) => {
+t.test('a stamp at the end is counted back by the length of its own meter', async (t) => {
   const story = await storyOf('America/Detroit', stampAtEnd)
   const quarters = ['0:15', '0:30', '0:45', '1:00'].map((time) => `7/15/2025 ${time}`)
   const hours = ['1:00', '2:00', '3:00'].map((time) => `7/15/2025 ${time}`)
@@ -208,7 +210,7 @@ test('a stamp at the end is counted back by the length of its own meter', async 
   t.equal(second.firstIntervalStart, '2025-07-15T04:00:00.000Z')
 })
 
-test('meters that ignore daylight time have no hour twice and none missing', async (t) => {
+t.test('meters that ignore daylight time have no hour twice and none missing', async (t) => {
   const story = await storyOf('America/Detroit', { clock: 'standard' })
   const stamps = ['3/9/2025 1:00', '3/9/2025 2:00', '7/1/2025 0:00', '11/2/2025 1:00']
   await story.loadBytes('DEMO_03112025_Electric.csv', text(rowsOf('STD', stamps)))
@@ -218,7 +220,7 @@ test('meters that ignore daylight time have no hour twice and none missing', asy
   )
 })
 
-test('each zone has its own clock', async (t) => {
+t.test('each zone has its own clock', async (t) => {
   const cases = [
     ['America/Chicago', ['11-02 06:00', '11-02 07:00']],
     ['America/Toronto', ['11-02 05:00', '11-02 06:00']],
