@@ -6,7 +6,7 @@ import { receive } from '../../../pipeline/steps/receive.js'
 import { reconcile } from '../../../pipeline/steps/reconcile.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createLineByHand } from '../by-hand.js'
-import { zipOf } from '../files/zip-file.js'
+import { zipOf } from './zip-file.js'
 
 const columns = { meter: 'Meter', time: 'Time', quantity: 'Value' }
 const { usage } = parseProfile({
