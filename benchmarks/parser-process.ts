@@ -40,7 +40,7 @@ const parsers: Readonly<Record<ParserName, (path: string) => Promise<number>>> =
 }
 
 /** A process of its own, so that it has no other's memory or compiled code. */
-const [, , path = '', name = 'fast-csv'] = process.argv
+const [, , path = '', name] = process.argv
 const from = performance.now()
 const rows = await parsers[name as ParserName](path)
 const answer: ParserAnswer = { rows, seconds: (performance.now() - from) / 1_000 }

@@ -2,6 +2,7 @@ import { createWriteStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type MeterReference, numberedMeters } from '../../infra/demo/customers.js'
+import { shortestHeader } from '../../pipeline/files/header.js'
 import { feeds } from '../../schemas/feed.js'
 
 /** A file of a feed and the rows behind its header. */
@@ -42,8 +43,7 @@ export async function billingFiles(
   const files: FeedFile[] = []
   for (const [name, toRows] of Object.entries(makers)) {
     const path = `${folder}/BENCH_06032026_${name}.csv`
-    const { columns, bracketed } = feeds[name as keyof typeof makers]
-    const header = columns.filter((column) => !bracketed.includes(column)).join(',')
+    const header = shortestHeader(feeds[name as keyof typeof makers])
     let rows = 0
     const blocks = function* () {
       let block = `${header}\n`

@@ -111,8 +111,14 @@ export function extraWarnings(extra: MatchedHeader['extra']): readonly string[] 
   return [`columns ignored (files.extraColumns): ${names}`]
 }
 
-function spell({ columns, bracketed = [] }: Header): string {
-  const kept = columns.filter((column) => !bracketed.includes(column)).join(',')
+/** The columns that no file may leave out. */
+export function shortestHeader({ columns, bracketed = [] }: Header): string {
+  return columns.filter((column) => !bracketed.includes(column)).join(',')
+}
+
+function spell(header: Header): string {
+  const { bracketed = [] } = header
+  const kept = shortestHeader(header)
   return bracketed.length === 0 ? kept : `${kept} and optionally ${bracketed.join(',')}`
 }
 

@@ -1,11 +1,10 @@
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { load } from '../../../pipeline/steps/load.js'
-import { receive } from '../../../pipeline/steps/receive.js'
-import { reconcile } from '../../../pipeline/steps/reconcile.js'
+import { gather } from '../../../pipeline/groups/gather.js'
 import { parseProfile } from '../../../schemas/settings/profile.js'
 import { createLineByHand } from '../by-hand.js'
+import { rememberJobs, runAll } from '../groups/rig.js'
 import { zipOf } from './zip-file.js'
 
 const columns = { meter: 'Meter', time: 'Time', quantity: 'Value' }
@@ -15,8 +14,18 @@ const { usage } = parseProfile({
   usage: { format: { Electric: { name: 'csv', columns } } },
 })
 const line = await createLineByHand(t, { usage })
-const { context } = line
+const { ledger, folders } = line.context
+const queued = rememberJobs(line)
 const plain = 'AccountNumber,ExternalSiteID,MeterID,TimeStamp,TotalUnit'
+
+async function arrive(feed: string, text: string): Promise<number> {
+  const stem = `DEMO_02012026_${feed}`
+  const [name, path] = [`${stem}.zip`, join(folders.inbox, `${stem}.zip`)]
+  writeFileSync(path, zipOf({ name: `${stem}.csv`, bytes: Buffer.from(text) }))
+  const { size: bytes, mtimeMs } = statSync(path)
+  const entry = { source: 'submit', name, path, bytes, force: false }
+  return (await ledger.claim({ ...entry, modifiedMs: Math.trunc(mtimeMs) })).arrival
+}
 
 const files = {
   Electric: 'Meter,Time,Value\nM,2026-01-01 00:00,2\n',
@@ -27,18 +36,27 @@ const files = {
 
 for (const [feed, text] of Object.entries(files)) {
   t.test(`a zip holds a file of any layout: ${feed}`, async (t) => {
-    const stem = `DEMO_02012026_${feed}`
-    const path = join(context.folders.inbox, `${stem}.zip`)
-    writeFileSync(path, zipOf({ name: `${stem}.csv`, bytes: Buffer.from(text) }))
-    const { size: bytes, mtimeMs } = statSync(path)
-    const entry = { source: 'submit', name: `${stem}.zip`, path, bytes, force: false }
-    const { arrival } = await context.ledger.claim({ ...entry, modifiedMs: Math.trunc(mtimeMs) })
-    await receive(context, arrival)
-    for (const task of line.loads.filter((one) => one.arrival === arrival)) {
-      await load(context, task)
-    }
-    await reconcile(context, arrival)
-    const state = await context.ledger.state(arrival)
+    const arrival = await arrive(feed, text)
+    queued.push({ name: 'receive', arrival })
+    await runAll(line, queued)
+    const state = await ledger.state(arrival)
     t.match(state, { status: 'published', rows: { read: 1, accepted: 1 } }, state?.reason ?? '')
   })
 }
+
+t.test('zips that wait together are gathered as other files are', async (t) => {
+  const texts = [1, 2].map((hour) => `Meter,Time,Value\nN${hour},2026-01-03 0${hour}:00,2\n`)
+  const arrivals = [
+    await arrive('Electric_3', texts[0] ?? ''),
+    await arrive('Electric_4', texts[1] ?? ''),
+  ]
+  await gather(line.context, arrivals)
+  await runAll(line, queued)
+  const states = await ledger.states(arrivals)
+  const [first] = states
+  t.not(first?.groupId, 0)
+  t.match(
+    states,
+    arrivals.map(() => ({ status: 'published', groupId: first?.groupId })),
+  )
+})
